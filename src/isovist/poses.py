@@ -25,12 +25,12 @@ UPRIGHT: Final = 1e-7
 
 
 def wrap_angle(angle: ArrayLike) -> FloatArray:
-    """The same angle in [−π, π), in rad."""
+    """Wrap angles into [−π, π), in rad."""
     return np.asarray((np.asarray(angle, dtype=np.float64) + np.pi) % (2.0 * np.pi) - np.pi)
 
 
 def unit_vectors(angles: ArrayLike) -> FloatArray:
-    """(cos θ, sin θ) for angles in rad, shape (..., 2)."""
+    """Return the unit vectors (cos θ, sin θ) for angles in rad, shape (..., 2)."""
     theta = np.asarray(angles, dtype=np.float64)
     return np.stack([np.cos(theta), np.sin(theta)], axis=-1)
 
@@ -80,7 +80,7 @@ class _Rigid:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the array of poses; () for one."""
+        """The shape of the array of poses; () for a single pose."""
         return self.position.shape[:-1]
 
     def _one(self, rows: FloatArray, k: int) -> float:
@@ -92,21 +92,24 @@ class _Rigid:
 
     @property
     def x(self) -> float:
-        """Of a single pose, in m."""
+        """The x coordinate of a single pose, in m."""
         return self._one(self.position, 0)
 
     @property
     def y(self) -> float:
-        """Of a single pose, in m."""
+        """The y coordinate of a single pose, in m."""
         return self._one(self.position, 1)
 
     @property
     def yaw(self) -> float:
-        """Of a single pose, about the vertical, in rad."""
+        """The yaw of a single pose, about the vertical, in rad."""
         return self._one(self.vector, 2)
 
     def apply(self, points: ArrayLike) -> FloatArray:
-        """Points of frame b, shape (..., d), in frame a; shapes of poses and points broadcast."""
+        """Transform points of frame b, shape (..., d), into frame a, for poses T_a_b.
+
+        Shapes of poses and points broadcast.
+        """
         p, R = np.asarray(points, dtype=np.float64), self.rotation
         if R.ndim == 2:
             return p @ R.T + self.position
@@ -115,7 +118,7 @@ class _Rigid:
 
 @final
 class Pose(_Rigid):
-    """A rigid motion of the plane, or an array of them: turn by yaw (rad), then move (m).
+    """A 2D pose, or an array of them: rotate by yaw (rad), then translate (m).
 
     Attributes:
         vector: (x, y, yaw), shape (..., 3), in m and rad.  Read-only.
@@ -135,7 +138,7 @@ class Pose(_Rigid):
 
     @classmethod
     def from_vector(cls, vector: ArrayLike) -> "Pose":
-        """From (x, y, yaw), shape (..., 3)."""
+        """Make poses from (x, y, yaw), shape (..., 3), in m and rad."""
         return cls._of(_rows(vector, 3, "x, y, yaw"))
 
     @classmethod
@@ -155,7 +158,7 @@ class Pose(_Rigid):
 
     @property
     def position(self) -> FloatArray:
-        """(x, y), shape (..., 2), in m."""
+        """The position (x, y), shape (..., 2), in m."""
         return self.vector[..., :2]
 
     @property
@@ -196,7 +199,7 @@ class Pose(_Rigid):
 
     @property
     def inverse(self) -> "Pose":
-        """T_b_a from T_a_b."""
+        """The inverse pose: T_b_a from T_a_b."""
         if self.vector.ndim == 1:
             x, y, yaw = self.vector.tolist()
             c, s = math.cos(yaw), math.sin(yaw)
@@ -207,7 +210,7 @@ class Pose(_Rigid):
 
 @final
 class Pose3(_Rigid):
-    """A rigid motion of space, or an array of them.
+    """A 3D pose, or an array of them.
 
     Attributes:
         position: (x, y, z), shape (..., 3), in m.  Read-only.
@@ -246,12 +249,15 @@ class Pose3(_Rigid):
 
     @classmethod
     def from_vector(cls, vector: ArrayLike) -> "Pose3":
-        """From (x, y, yaw, z, roll, pitch), shape (..., 6)."""
+        """Make poses from (x, y, yaw, z, roll, pitch), shape (..., 6), in m and rad."""
         return cls(*np.moveaxis(_rows(vector, 6, "x, y, yaw, z, roll, pitch"), -1, 0))
 
     @classmethod
     def from_quaternion(cls, quaternion: ArrayLike, position: ArrayLike) -> "Pose3":
-        """From (x, y, z, w), shape (..., 4), of any length but 0, and positions (..., 3) in m."""
+        """Make poses from quaternions (x, y, z, w), (..., 4), and positions (..., 3), in m.
+
+        Quaternions may have any length but 0.
+        """
         q = _rows(quaternion, 4, "a quaternion x, y, z, w")
         place = _rows(position, 3, "x, y, z")
         if not (np.linalg.norm(q, axis=-1) > 0.0).all():
@@ -263,7 +269,7 @@ class Pose3(_Rigid):
 
     @classmethod
     def from_matrix(cls, rotation: ArrayLike, position: ArrayLike) -> "Pose3":
-        """From rotation matrices, shape (..., 3, 3), and positions, shape (..., 3), in m."""
+        """Make poses from rotation matrices, (..., 3, 3), and positions, (..., 3), in m."""
         R = np.asarray(rotation, dtype=np.float64)
         trace = np.einsum("...ii->...", R)
         diagonal = np.stack([R[..., 0, 0], R[..., 1, 1], R[..., 2, 2], trace], axis=-1)
@@ -281,7 +287,7 @@ class Pose3(_Rigid):
 
     @classmethod
     def lifted(cls, pose: "Pose | Pose3") -> "Pose3":
-        """A pose of the plane at height 0, without tilt; one in space as it is."""
+        """Return a 2D pose as a 3D pose at height 0 without tilt, or a 3D pose unchanged."""
         if isinstance(pose, Pose3):
             return pose
         return cls(*np.moveaxis(pose.vector, -1, 0))
@@ -298,7 +304,7 @@ class Pose3(_Rigid):
 
     @property
     def vector(self) -> FloatArray:
-        """(x, y, yaw, z, roll, pitch), shape (..., 6), in m and rad."""
+        """The coordinates (x, y, yaw, z, roll, pitch), shape (..., 6), in m and rad."""
         R = self.rotation
         level = np.hypot(R[..., 0, 0], R[..., 1, 0])
         upright = level < UPRIGHT
@@ -313,22 +319,22 @@ class Pose3(_Rigid):
 
     @property
     def flat(self) -> Pose:
-        """What of it lies in the plane: x, y and yaw."""
+        """The 2D part of the pose: x, y and yaw."""
         return Pose.from_vector(self.vector[..., :3])
 
     @property
     def z(self) -> float:
-        """Height of a single pose, in m."""
+        """The height of a single pose, in m."""
         return self._one(self.position, 2)
 
     @property
     def roll(self) -> float:
-        """Of a single pose, about the x axis, in rad."""
+        """The roll of a single pose, about the x axis, in rad."""
         return self._one(self.vector, 4)
 
     @property
     def pitch(self) -> float:
-        """Of a single pose, about the y axis, in rad; positive looks down."""
+        """The pitch of a single pose, about the y axis, in rad; positive looks down."""
         return self._one(self.vector, 5)
 
     @property
@@ -354,7 +360,7 @@ class Pose3(_Rigid):
 
     @property
     def inverse(self) -> "Pose3":
-        """T_b_a from T_a_b."""
+        """The inverse pose: T_b_a from T_a_b."""
         back = self.quaternion * np.array([-1.0, -1.0, -1.0, 1.0])
         place = -np.einsum("...ji,...j->...i", self.rotation, self.position)
         return Pose3.from_quaternion(back, place)
@@ -364,7 +370,7 @@ AnyPose = Pose | Pose3
 
 
 def way_of(motion: AnyPose) -> tuple[float, float]:
-    """How far a motion goes, in m, and how far it turns, in rad."""
+    """Return the distance of a motion, in m, and its turn, in rad."""
     if isinstance(motion, Pose):
         return float(np.hypot(motion.x, motion.y)), abs(motion.yaw)
     turn = 2.0 * math.atan2(float(np.linalg.norm(motion.quaternion[:3])), motion.quaternion[3])
@@ -372,7 +378,7 @@ def way_of(motion: AnyPose) -> tuple[float, float]:
 
 
 def part_of(motion: AnyPose, share: float) -> AnyPose:
-    """A share of a motion at even pace; more than all of it beyond 1."""
+    """Return a share of a motion at constant velocity; a share above 1 extrapolates."""
     if isinstance(motion, Pose):
         return Pose.from_vector(share * motion.vector)
     axis = motion.quaternion[:3]
@@ -383,7 +389,7 @@ def part_of(motion: AnyPose, share: float) -> AnyPose:
 
 
 def swing(before: AnyPose, after: AnyPose, n: int) -> FloatArray:
-    """Derivative of poses by others that they are fixed to, shape (K, n, n).
+    """Return the Jacobian of poses with respect to poses they are fixed to, shape (K, n, n).
 
     With ω the turn that a change of angles makes and ℓ the lever from one to the other,
 
@@ -393,7 +399,7 @@ def swing(before: AnyPose, after: AnyPose, n: int) -> FloatArray:
 
     Args:
         before: Poses that change, shape (K,).
-        after: Poses that go along.
+        after: Poses that are fixed to them and so change along, shape (K,).
         n: How many coordinates of (1) change; angles beyond them stay.
     """
     lever = after.position - before.position
@@ -436,7 +442,10 @@ def _index(index: Any) -> tuple[Any, ...]:
 
 
 def pose_error(pose: AnyPose, truth: AnyPose) -> tuple[float, float]:
-    """Distance (x and y) and turn from the truth, in space about any axis, in m and rad."""
+    """Return the position error in x and y, in m, and the rotation error, in rad.
+
+    With two 3D poses the rotation is about any axis, otherwise it is the yaw.
+    """
     gap = float(np.hypot(pose.x - truth.x, pose.y - truth.y))
     if isinstance(pose, Pose3) and isinstance(truth, Pose3):
         return gap, way_of(truth.inverse @ pose)[1]

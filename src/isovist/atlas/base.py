@@ -45,7 +45,7 @@ AnyScan = Scan | CloudScan
 
 
 class Site(ABC):
-    """What scans are fitted to and rated on: the map of an atlas, or several side by side.
+    """The map, or several maps side by side, that scans are fitted to and rated on.
 
     Attributes:
         spacing: Distance of the nodes in m, where they lie farthest apart.
@@ -58,43 +58,49 @@ class Site(ABC):
     @property
     @abstractmethod
     def dimension(self) -> int:
-        """2 or 3."""
+        """The dimension of the map, 2 or 3."""
 
     @property
     @abstractmethod
     def diagonal(self) -> float:
-        """Of the widest map, in m: no beam that begins in a map and is longer ends in it."""
+        """The diagonal of the widest map, in m.
+
+        No beam that begins in a map and is longer than this ends in it.
+        """
 
     @property
     @abstractmethod
     def resolution(self) -> float:
-        """Side of the widest cells, in m."""
+        """The side of the widest cells, in m."""
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """Nodes of all maps."""
+        """The number of nodes of all maps together."""
 
     @abstractmethod
     def cell(self, poses: FloatArray) -> float | FloatArray:
-        """Side of the cells where each pose is, in m; one number where all are alike."""
+        """Return the side of the map cells at each pose, in m; one number where all are alike."""
 
     def elsewhere(self, poses: FloatArray) -> BoolArray | None:  # noqa: ARG002
-        """Which poses are on another map than the first of them, shape (K,); `None` of one map."""
+        """Return which poses are on another map than the first pose, shape (K,).
+
+        `None` where there is only one map.
+        """
         return None
 
     @abstractmethod
     def check(self, scan: AnyScan) -> None:
-        """An error unless the scan is of the same kind as the map."""
+        """Check that the scan has the dimension of the map; raise an error otherwise."""
 
     @abstractmethod
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
-        """A choice of beams, spread evenly.
+        """Return a selection of the beams of a scan, spread evenly.
 
         Args:
             scan: What the sensor saw.
-            thin: Most beams in the plane; angle between them in space, in rad.
-            block: Width of a block in rad, and in the plane of a column of them in m.
+            thin: Most beams in 2D; angle between them in 3D, in rad.
+            block: Width of a block in rad, and in 2D of a column of them in m.
         """
 
     @abstractmethod
@@ -107,20 +113,23 @@ class Site(ABC):
         *,
         held: float = np.inf,
     ) -> Fit:
-        """Move poses to where the beams end at walls.
+        """Move poses so that the beams end at walls.
 
         Args:
-            beams: Of the scan.
-            poses: From where to begin, shape (K, D).
+            beams: The selected beams of the scan.
+            poses: The poses to begin with, shape (K, D).
             widths: σ of each step in m.
-            fitted: How many coordinates are fitted, from the front; 3 in the plane.
-            held: In space, c of `compute.fitting.align3d`: less than infinite lets beams end before
+            fitted: How many coordinates are fitted, from the front; 3 in 2D.
+            held: In 3D, c of `compute.fitting.align3d`: less than infinite lets beams end before
                 walls.
         """
 
     @abstractmethod
     def rate(self, beams: Beams, poses: FloatArray, model: BeamModel) -> Rated:
-        """ℓ and kind of each beam from each pose (`likelihood.beam_model`), both (K, m)."""
+        """Rate each beam from each pose; return ℓ and the kind of each, both of shape (K, m).
+
+        See `likelihood.beam_model`.
+        """
 
     def fit_and_rate(
         self,
@@ -131,9 +140,9 @@ class Site(ABC):
         models: Sequence[BeamModel],
         most: int | None = None,
     ) -> tuple[Fit, list[Rated]]:
-        """`fit`, then `rate` by each of some models.
+        """Fit poses to the beams, then rate the fitted poses with each of some beam models.
 
-        Of those that beams hold firmest, so many, or of all when `most` is `None`.
+        Only the `most` poses that the beams constrain best are rated; all when `most` is `None`.
         """
         fit = self.fit(beams, poses, widths, fitted).firmest(most)
         return fit, [self.rate(beams, fit.poses, model) for model in models]
@@ -147,10 +156,10 @@ class Site(ABC):
         model: BeamModel,
         factors: Sequence[float],
     ) -> tuple[FloatArray, FloatArray]:
-        """Beams times each of some factors, fitted from one pose, shape (1, D).
+        """Fit one pose, shape (1, D), to the beams scaled in length by each of some factors.
 
         Returns:
-            Their mean rating, shape (F,), and the poses, shape (F, D).
+            The mean rating for each factor, shape (F,), and the poses, shape (F, D).
         """
         scores, poses = np.empty(len(factors)), np.empty((len(factors), start.shape[1]))
         for k, factor in enumerate(factors):
@@ -161,20 +170,21 @@ class Site(ABC):
 
     @abstractmethod
     def kernels(self) -> tuple[Any, ...]:
-        """What `fit` and `rate` call (`compute.infra.compiled`)."""
+        """Return the compiled functions that `fit` and `rate` call (`compute.infra.compiled`)."""
 
     @abstractmethod
     def fitted(self, tilt: bool) -> int:
-        """How many coordinates the last fit of a scan is of."""
+        """Return how many coordinates of a pose the last fit of a scan adjusts."""
 
     @abstractmethod
     def lift(self, poses: FloatArray) -> AnyPose:
-        """Rows as poses."""
+        """Return rows of coordinates, shape (K, D), as pose objects."""
 
     def ignored_intensities(self, scan: AnyScan) -> tuple[float, ...] | None:
         """Return why the intensities of a scan are ignored; `None` where they are not.
 
-        Their median, and the least and greatest of the walls; nothing on several maps.
+        The reason is their median, and the least and greatest reflectance of the walls; always
+        `None` on several maps.
         """
         del scan
         return None
@@ -187,18 +197,20 @@ class Site(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Atlas(Site):
-    """A map, described.  `build` makes one; `read_atlas` and `write_atlas` keep it.
+    """A map with a descriptor of the view from each node, on which scans can be located.
+
+    `build` makes one; `read_atlas` and `write_atlas` read and write it.
 
     Attributes:
         world: The map, as cells.
         nodes: Flat index of the cell of each node, int64, shape (N,).  Read-only.
         descriptors: F of (1), `FAR` where unknown, float32, shape (N, rings, n).  Read-only.
         wall_distance: Distance of each cell to the nearest wall face, in cells, float32, shape
-            of the map; in space near walls only, by blocks.  Read-only.
+            of the map; in 3D near walls only, by blocks.  Read-only.
         clear: What rays walk on (`skip` of the map) with gaps between rays closed.  Read-only.
-        bare: The same with nothing but walls: unknown cells are free.  Read-only.
+        bare: The map with nothing but walls: unknown cells are free.  Read-only.
         spacing: Distance of the nodes in m.
-        settings: That it was built with.
+        settings: The settings that it was built with.
     """
 
     world: OccupancyMap | VoxelMap
@@ -220,16 +232,16 @@ class Atlas(Site):
     @property
     @abstractmethod
     def positions(self) -> FloatArray:
-        """World coordinates of the nodes, shape (N, d), in m."""
+        """The world coordinates of the nodes, shape (N, d), in m."""
 
     @property
     @once_for_each
     def places(self) -> FloatArray:
-        """`positions`, kept: every scan asks for thousands of them.  Read-only."""
+        """The world coordinates of the nodes, shape (N, d), in m, computed once.  Read-only."""
         return readonly(np.ascontiguousarray(self.positions))
 
     def nodes_in(self, low: FloatArray, high: FloatArray) -> IntArray:
-        """Numbers of nodes, all those of a box (x, y in m) among them, in order."""
+        """Return the numbers of the nodes in a box (x, y in m), in order, perhaps with others."""
         del low, high
         return np.arange(len(self.nodes))
 
@@ -253,19 +265,22 @@ class Atlas(Site):
     @property
     @abstractmethod
     def area(self) -> float:
-        """Of the floor that a robot can stand on, in m²."""
+        """The area of the floor that a robot can stand on, in m²."""
 
     @property
     @abstractmethod
     def heading(self) -> float:
-        """Of the first axis of the grid in the world, in rad."""
+        """The angle of the first axis of the grid in the world, in rad."""
 
     @abstractmethod
     def window(self, scan: AnyScan, share: float) -> Window:
-        """The channels of a scan; `share` of one must be seen for it to count."""
+        """Return the channels of a scan, as they are compared with the descriptors of the nodes.
+
+        A channel counts when at least `share` of it is seen.
+        """
 
     def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
-        """Poses at nodes, shape (K, D)."""
+        """Return the poses at some nodes with given yaws (rad), shape (K, D)."""
         from isovist.compute.search.topk import stand
 
         poses = np.empty((len(nodes), self.coordinates))
@@ -274,18 +289,18 @@ class Atlas(Site):
 
     @property
     def coordinates(self) -> int:
-        """Of a pose."""
+        """The number of coordinates of a pose: 3 in 2D, 6 in 3D."""
         return 3 * (self.dimension - 1)
 
     @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name, as a folder keeps them."""
+        """Return the arrays of the atlas by name, as they are stored on disk."""
 
     @abstractmethod
     def meta(self) -> dict[str, Any]:
-        """The rest, ready for JSON."""
+        """Return everything but the arrays, ready for JSON."""
 
     @classmethod
     @abstractmethod
     def from_arrays(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> "Atlas":
-        """From what `meta` and `arrays` gave."""
+        """Build an atlas from what `meta` and `arrays` returned."""

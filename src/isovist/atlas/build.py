@@ -35,21 +35,21 @@ def build(
     backend: str | None = None,
     cluster: str | None = None,
 ) -> Atlas:
-    """Describe a map, so that scans can be located on it.
+    """Build the atlas of a map, so that scans can be located on it.
 
     Args:
         world: The map; a plan of walls and a mesh are turned into cells first (`as_cells`).
         spacing: Distance of the nodes in m, rounded to whole cells (`atlas.spacing` says what it
-            became); that of the settings when `None`, in space at least three cells.
-        height: In space, of the sensor above the floor, in m, or the lowest and the highest of a
-            drone; that of the settings when `None`.
+            became); that of the settings when `None`, in 3D at least three cells.
+        height: In 3D, height of the sensor above the floor, in m, or the lowest and the highest of
+            a drone; that of the settings when `None`.
         basis: Any directions with any profile, fixed to the map; `None` for the usual ones, in the
-            plane as many in equal steps as the settings say, in space rings of them.
-        signal: In the plane, what the search compares: "range", or "range+intensity" on maps whose
+            plane as many in equal steps as the settings say, in 3D rings of them.
+        signal: In 2D, what the search compares: "range", or "range+intensity" on maps whose
             walls differ in reflectance.  Places are rated by both, whatever is said here.
         settings: How to describe it.
-        progress: Told the share of the work that is done.
-        backend: What computes, "cpu" or "cuda" (maps of the plane); what ISOVIST_BACKEND says when
+        progress: Called with the share of the work that is done, from 0 to 1.
+        backend: What computes, "cpu" or "cuda" (2D maps); what ISOVIST_BACKEND says when
             `None`.
         cluster: Address of a Dask scheduler whose workers describe the nodes, or "local:4" for
             four workers on this machine; the atlas has the same bytes.  This process alone when
@@ -96,7 +96,10 @@ def _crew(cluster: str | None) -> AbstractContextManager[Crew | None]:
 
 
 def as_cells(world: AnyMap, settings: AtlasSettings | None = None) -> OccupancyMap | VoxelMap:
-    """A map as the cells that an atlas is built of: itself, when it is made of cells."""
+    """Return a map as the grid of cells that an atlas is built of.
+
+    A map that is made of cells is returned as it is.
+    """
     chosen = checked_settings(AtlasSettings, settings)
     if isinstance(world, OccupancyMap | VoxelMap):
         return world

@@ -19,7 +19,9 @@ SUFFIX = ".atlas"
 
 
 class Library(Mapping[str, Atlas]):
-    """Atlases by name, of which those used last are open.  `read_library` makes one.
+    """Atlases by name, of which only those used last are kept open.
+
+    `read_library` makes one.
 
     Attributes:
         paths: Folder of each atlas, by name, in order.
@@ -62,7 +64,7 @@ class Library(Mapping[str, Atlas]):
         return read_atlas(self.paths[name])
 
     def keep(self, before: "Library") -> None:
-        """Take over what another library has open and what has not been written anew since."""
+        """Take over the open atlases of another library that have not been written anew since."""
         with before._lock:
             still = [(name, a) for name, a in before._open.items() if name in self.paths]
         for name, atlas in still:
@@ -83,12 +85,12 @@ class Library(Mapping[str, Atlas]):
 
     @property
     def opened(self) -> tuple[str, ...]:
-        """Names of the atlases that are open, the last one used last."""
+        """The names of the open atlases, the most recently used last."""
         return tuple(self._open)
 
     @cached_property
     def side_by_side(self) -> SideBySide:
-        """All of them as one site; each is opened once for it."""
+        """All atlases of the library as one site; each is opened once for it."""
         return SideBySide.of(self)
 
 
@@ -96,7 +98,7 @@ Stamp = tuple[int, int, int]
 
 
 def stamp_of(path: Path) -> Stamp:
-    """What changes whenever an atlas is written: inode, time and size of its manifest."""
+    """Return the inode, time and size of an atlas's manifest, which change when it is written."""
     try:
         told = (path / MANIFEST).stat()
     except OSError as error:
@@ -105,18 +107,18 @@ def stamp_of(path: Path) -> Stamp:
 
 
 def bytes_of(atlas: Atlas) -> int:
-    """That an open atlas takes, with what a search of a large one keeps besides."""
+    """Return the bytes that an open atlas takes, with what a search of a large one adds."""
     return sum(array.nbytes for array in atlas.arrays().values()) + atlas.descriptors.size
 
 
 def read_library(
     folder: PathLike, *, memory: float | None = None, most: int | None = None
 ) -> Library:
-    """A folder of atlases, as several maps for `locate`.
+    """Read a folder of atlases, as several maps for `locate`.
 
     Every manifest is read now; arrays are read and checked when an atlas is first needed.  Of more
     than a few maps `locate` looks at those only that a bound does not exclude; for that it keeps 64
-    bytes of each node in the plane, and opens every atlas once.
+    bytes of each node in 2D, and opens every atlas once.
 
     Args:
         folder: Holds a folder for each atlas, by whose name, without `.atlas`, the map is called.
@@ -150,13 +152,13 @@ def read_library(
 
 
 def check_memory(memory: float | None) -> None:
-    """Raise an error unless open atlases may take so many bytes; any number when `None`."""
+    """Check that the memory limit for open atlases is positive, in bytes; `None` is no limit."""
     if memory is not None and not memory > 0.0:
         raise InputError.about("memory", f"must be a number of bytes above 0, got {memory:g}.")
 
 
 def is_library(path: PathLike) -> bool:
-    """Whether a path is that of a folder that is no atlas itself."""
+    """Return whether a path is a folder that is not itself an atlas."""
     return is_folder(path) and not (Path(path) / MANIFEST).exists()
 
 

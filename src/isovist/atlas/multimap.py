@@ -31,16 +31,18 @@ SHARED = ("channels", "rings", "elevation", "reach")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SideBySide(Site):
-    """Several maps as one.  `of` makes it.
+    """Several maps placed side by side along x and searched as one.
+
+    `of` makes one.
 
     Attributes:
         maps: Atlases by name; they may be opened when they are asked for.
-        names: Of the maps, in order.
+        names: Names of the maps, in order.
         starts: Where the strip of each map begins along x, in m, shape (K,).
         shifts: What is added to x of its poses, in m, shape (K,).
-        cells: Side of its cells, in m, shape (K,).
+        cells: Side of the cells of each map, in m, shape (K,).
         spacing: Distance of the nodes where they lie farthest apart, in m.
-        only: Nodes that are to be searched, by name of the map; all of those that are not named.
+        only: Nodes to search, by name of the map; maps that are not named are searched whole.
         found: Where parts of the site are searched one after the other: what whole maps gave.
     """
 
@@ -58,7 +60,7 @@ class SideBySide(Site):
 
     @classmethod
     def of(cls, maps: Mapping[str, Atlas]) -> "SideBySide":
-        """Maps of one kind, each of which is looked at once."""
+        """Place maps of one kind side by side; each is opened once for it."""
         if len(maps) == 0:
             raise InputError("There must be at least one map, got none.", code="missing")
         rows, first = [], None
@@ -85,7 +87,10 @@ class SideBySide(Site):
         )  # fmt: skip
 
     def part(self, chosen: IntArray, only: Mapping[str, IntArray]) -> "SideBySide":
-        """Some of the maps, by number in their order, where they lie, and some of their nodes."""
+        """Return some of the maps, chosen by number, restricted to some of their nodes.
+
+        The maps keep their places.
+        """
         names = tuple(self.names[int(k)] for k in chosen)
         starts, shifts, cells = (a[chosen] for a in (self.starts, self.shifts, self.cells))
         return replace(self, names=names, starts=starts, shifts=shifts, cells=cells, only=only)
@@ -107,7 +112,7 @@ class SideBySide(Site):
         return self._size
 
     def numbers(self, poses: FloatArray) -> IntArray:
-        """Which map poses are on, shape (K,)."""
+        """Return the number of the map that each pose is on, shape (K,)."""
         found = np.searchsorted(self.starts, poses[..., 0], side="right") - 1
         return np.asarray(np.maximum(found, 0), dtype=np.int64)
 
@@ -116,15 +121,15 @@ class SideBySide(Site):
         return np.asarray(numbers != numbers[0])
 
     def name_of(self, pose: AnyPose) -> str:
-        """The map that a pose is on."""
+        """Return the name of the map that a pose is on."""
         return self.names[int(self.numbers(pose.vector))]
 
     def local(self, pose: P) -> P:
-        """A pose in the frame of its own map."""
+        """Return a pose in the frame of its own map."""
         return self._moved(pose, -self.shifts[int(self.numbers(pose.vector))])
 
     def placed(self, name: str, pose: P) -> P:
-        """A pose of a map, side by side with the others."""
+        """Return a pose of one map in the frame in which all maps lie side by side."""
         return self._moved(pose, self.shifts[self.names.index(name)])
 
     @staticmethod
@@ -142,7 +147,10 @@ class SideBySide(Site):
         self._first.check(scan)
 
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
-        """Those of one map; intensities, which maps know differently, count on one map only."""
+        """Return a selection of the beams of a scan, as the first map selects them.
+
+        Intensities count on one map only, since maps know them differently.
+        """
         chosen = self._first.beams(scan, thin, block)
         return chosen if len(self.names) == 1 else replace(chosen, strengths=np.empty(0))
 
@@ -223,7 +231,7 @@ Described = tuple[str, int, AtlasSettings]
 
 
 def check_alike(one: Described, other: Described) -> None:
-    """An error unless scans can be compared on two atlases."""
+    """Check that scans can be compared on two atlases; raise an error otherwise."""
     first, second = one[0], other[0]
     if one[1] != other[1]:
         plane, space = (first, second) if one[1] == 2 else (second, first)

@@ -15,7 +15,7 @@ S = TypeVar("S")
 
 
 def checked_settings(kind: type[S], given: S | None, usual: S | None = None) -> S:
-    """The settings given, or the usual ones; an error for anything that is not of their kind."""
+    """Return the settings given, or the default ones; raise an error for another type."""
     if given is None:
         return usual or cast(S, usual_of(cast(Callable[[], Any], kind)))
     if not isinstance(given, kind):
@@ -25,7 +25,7 @@ def checked_settings(kind: type[S], given: S | None, usual: S | None = None) -> 
 
 @cache
 def usual_of(kind: Callable[[], Any]) -> Any:
-    """Settings as they are unless something else is said; made once, since they are checked."""
+    """Return the default settings of a type, made and checked only once."""
     return kind()
 
 
@@ -39,11 +39,12 @@ SHARE: Limit = (0.0, 1.0)
 
 
 def check_numbers(settings: Any, limits: Limits | None = None) -> None:
-    """Raise an error unless each setting has as many numbers as usual, all within limits.
+    """Check that each setting has as many numbers as its default, all within limits.
 
     Args:
         settings: A dataclass of numbers and of tuples of numbers, with usual values.
-        limits: Of its fields; of others a whole number is at least 1, and any number at least 0.
+        limits: Limits of its fields; in other fields a whole number is at least 1, and any number
+            at least 0.
     """
     for field in fields(settings):
         value, usual = getattr(settings, field.name), field.default
@@ -73,20 +74,20 @@ def _is_sound(value: Any, usual: Any, limit: Any, *, any_number: bool = False) -
 
 @dataclass(frozen=True, slots=True)
 class AtlasSettings:
-    """How a map is described.  An atlas keeps the settings that it was built with.
+    """The settings that an atlas is built with and keeps.
 
     Attributes:
-        spacing: Of the nodes, in m; in space at least three cells.  That of the first experiments
-            on twelve real logs; not varied since.
-        channels: n around the circle.  On intel, ranked first by the descriptor alone: 43, 77, 87
-            and 88 % of held-out scans for 16, 32, 64 and 128.
-        rings: Of equal height from the nadir to the zenith.  Chosen on geb079 with
+        spacing: Spacing of the nodes, in m; in 3D at least three cells.  That of the first
+            experiments on twelve real logs; not varied since.
+        channels: Number n of channels around the circle.  On intel, ranked first by the descriptor
+            alone: 43, 77, 87 and 88 % of held-out scans for 16, 32, 64 and 128.
+        rings: Number of rings of equal height from the nadir to the zenith.  Chosen on geb079 with
             `isovist bench simulate3d`; not varied since.
         elevation: Rings above or below this are not described, in rad: lidars see within ±45°.
         reach: Longest range that counts, in m: what indoor lidars return.
         gap: Unknown cells nearer than this to free ones, in m, are gaps between the rays of the
             map's maker: 1° at 9 m.
-        height: Of the sensor above the floor of a map in space, in m, unless something else is
+        height: Height of the sensor above the floor of a 3D map, in m, unless something else is
             said: a table's height, between a cleaner and a person.
         cell: Side of the cells that a plan of walls is drawn into, in m, as ROS maps have them;
             of those for a mesh, twice that, since they fill a volume.
@@ -109,7 +110,10 @@ class AtlasSettings:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "AtlasSettings":
-        """From what `to_json` gave; an error when a name is missing or unknown."""
+        """Build settings from what `to_json` returned.
+
+        Raises an error when a name is missing or unknown.
+        """
         names = {field.name for field in fields(cls)}
         if set(values) != names:
             strange = ", ".join(sorted(names ^ set(values)))
@@ -120,11 +124,14 @@ class AtlasSettings:
         return cls(**values)
 
     def to_json(self) -> dict[str, float]:
-        """All of them by name, ready for JSON."""
+        """Return all settings by name, ready for JSON."""
         return asdict(self)
 
     def differing(self, other: "AtlasSettings") -> str:
-        """Names of the settings in which two differ, with both values, or nothing."""
+        """Return the names of the settings that differ from others, with both values.
+
+        The text is empty when none differs.
+        """
         mine, yours = self.to_json(), other.to_json()
         return ", ".join(
             f"{name} {mine[name]:g} and {yours[name]:g}"
@@ -135,7 +142,7 @@ class AtlasSettings:
 
 @dataclass(frozen=True, slots=True)
 class BeamModel:
-    """What a beam's range is worth at a pose: the numbers of `compute.likelihood.beam_model`.
+    """The numbers of the beam model, which rates a range at a pose (`compute.likelihood`).
 
     Chosen while looking at `isovist bench carmen` on six logs, both splits; `gloss` on a room whose
     walls differ in reflectance alone (`tests/behaviour/test_locate.py`).
@@ -161,10 +168,10 @@ class BeamModel:
         check_numbers(self)
 
     def row(self, reach: float, off: float, *, extra: float = 0.0) -> FloatArray:
-        """As `compute.likelihood.beam_model` wants it, shape (10,).
+        """Return the numbers that `compute.likelihood.beam_model` takes, shape (10,).
 
         Args:
-            reach: Z, longest range in m.
+            reach: Longest range Z, in m.
             off: Standard deviation that the cells of the map add, in m.
             extra: Added to both slacks, in m, and as a share of 1 m.
         """

@@ -10,7 +10,7 @@ from isovist.types import BoolArray, FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Directions between two elevations above the horizon, in rad, all the way round.
+    """The directions between two elevations above the horizon, in rad, at any azimuth.
 
     A sensor that turns about the vertical sees the same band whatever its yaw, so the band does
     not move with p and adds no term to the Jacobian.
@@ -27,11 +27,11 @@ class Band:
             )
 
     def mask(self, directions: FloatArray) -> BoolArray:
-        """Whether each direction, shape (..., 3), is in the band."""
+        """Return whether each direction, shape (..., 3), is in the band."""
         z = directions[..., 2] / np.linalg.norm(directions, axis=-1)
         return np.asarray((z >= np.sin(self.low)) & (z <= np.sin(self.high)))
 
     @property
     def area(self) -> float:
-        """Solid angle of the band in sr."""
+        """The solid angle of the band, in sr."""
         return float(2.0 * np.pi * (np.sin(self.high) - np.sin(self.low)))

@@ -31,7 +31,7 @@ from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, check_whol
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DirectionalBasis:
-    """Directions and the weights that share the sphere out among them.
+    """A set of directions with smooth weights that sum to one in every direction.
 
     Attributes:
         directions: Unit vectors d_i, shape (n, d).  Read-only.
@@ -51,7 +51,7 @@ class DirectionalBasis:
         *,
         profile: Profile | None = None,
     ) -> "DirectionalBasis":
-        """From any vectors of the plane or of space, shape (n, 2) or (n, 3); they are normalised.
+        """Make a basis from 2D or 3D vectors, shape (n, 2) or (n, 3), which are normalised.
 
         Without a temperature or a profile, ε = h_n²: the weights are about as wide as the
         directions are apart, and the family stays complete as n grows.
@@ -85,7 +85,7 @@ class DirectionalBasis:
     def circle(
         cls, n: int, temperature: float | None = None, *, profile: Profile | None = None
     ) -> "DirectionalBasis":
-        """n equally spaced directions of the plane, the first along x."""
+        """Make a basis of n equally spaced 2D directions, the first along x."""
         _check_count(n)
         angles = 2.0 * np.pi * np.arange(n) / n
         return cls.from_directions(unit_vectors(angles), temperature, profile=profile)
@@ -94,7 +94,7 @@ class DirectionalBasis:
     def fibonacci(
         cls, n: int, temperature: float | None = None, *, profile: Profile | None = None
     ) -> "DirectionalBasis":
-        """n nearly equally spaced directions of space, on a Fibonacci spiral."""
+        """Make a basis of n nearly equally spaced 3D directions, on a Fibonacci spiral."""
         _check_count(n)
         return cls.from_directions(fibonacci_sphere(n), temperature, profile=profile)
 
@@ -107,7 +107,7 @@ class DirectionalBasis:
         *,
         profile: Profile | None = None,
     ) -> "DirectionalBasis":
-        """Rings of latitude with equally many, equally spaced azimuths each, ring after ring.
+        """Make a basis of rings of latitude, each with the same equally spaced azimuths.
 
         The rings share the sphere out in bands of equal area, from the bottom up, so turning by
         2π/azimuths about the vertical is a cyclic shift within every ring.
@@ -129,12 +129,12 @@ class DirectionalBasis:
 
     @property
     def dimension(self) -> int:
-        """2 on the circle, 3 on the sphere."""
+        """The dimension of the directions: 2 on the circle, 3 on the sphere."""
         return int(self.directions.shape[1])
 
     @property
     def temperature(self) -> float:
-        """ε of the softmax profile."""
+        """The temperature ε of the softmax profile."""
         if not isinstance(self.profile, Softmax):
             raise InputError(
                 f"A {type(self.profile).__name__} profile has no temperature.", code="missing"
@@ -143,7 +143,7 @@ class DirectionalBasis:
 
     @property
     def is_uniform_circle(self) -> bool:
-        """Whether the directions are those of `circle`, so that turning is shifting."""
+        """Whether the directions are those of `circle`, so that a rotation is a cyclic shift."""
         if self.dimension != 2:
             return False
         n = len(self)
@@ -153,7 +153,7 @@ class DirectionalBasis:
 
     @property
     def order(self) -> IntArray:
-        """The directions by ascending angle on the circle, as they come on the sphere."""
+        """The indices of the directions: by ascending angle in 2D, as given in 3D."""
         if self.dimension == 3:
             return np.arange(len(self))
         angles = np.arctan2(self.directions[:, 1], self.directions[:, 0])
@@ -173,17 +173,20 @@ class DirectionalBasis:
         return w / w.sum(axis=-1, keepdims=True)
 
     def weights(self, theta: ArrayLike) -> FloatArray:
-        """Values w_i(θ) at unit vectors θ, shape (..., n), equation (1).  Each row sums to one."""
+        """Return the weights w_i(θ) at unit vectors θ, shape (..., n), equation (1).
+
+        Each row sums to one.
+        """
         return self._softmax(self._cosines(theta)[1])
 
     def hard_weights(self, theta: ArrayLike) -> FloatArray:
-        """The hard bins (5), shape (..., n); a direction on a boundary is shared equally."""
+        """Return the hard bin weights (5), shape (..., n), shared equally on a boundary."""
         t = self._cosines(theta)[1]
         best = t >= t.max(axis=-1, keepdims=True)
         return best / best.sum(axis=-1, keepdims=True)
 
     def gradient(self, theta: ArrayLike) -> FloatArray:
-        """∂w_i/∂θ on the tangent space of θ, shape (..., n, d), equation (2)."""
+        """Return the derivative ∂w_i/∂θ on the tangent space of θ, (..., n, d), equation (2)."""
         th, t = self._cosines(theta)
         w = self._softmax(t)
         pull = (w * self.profile.slope(t))[..., None] * self.directions
@@ -192,7 +195,7 @@ class DirectionalBasis:
         return ambient - along[..., None] * th[..., None, :]
 
     def direction_slopes(self, theta: ArrayLike) -> FloatArray:
-        """C_ij with ∂w_i/∂d_j = C_ij θ, shape (..., n, n), equation (3)."""
+        """Return the factors C_ij of ∂w_i/∂d_j = C_ij θ, shape (..., n, n), equation (3)."""
         t = self._cosines(theta)[1]
         w = self._softmax(t)
         wg = w * self.profile.slope(t)
@@ -200,7 +203,7 @@ class DirectionalBasis:
         return eye * wg[..., None, :] - w[..., :, None] * wg[..., None, :]
 
     def parameter_slopes(self, theta: ArrayLike) -> FloatArray:
-        """∂w_i/∂λ for the parameter λ of the profile, shape (..., n), equation (4)."""
+        """Return ∂w_i/∂λ for the profile's parameter λ, shape (..., n), equation (4)."""
         t = self._cosines(theta)[1]
         w = self._softmax(t)
         pull = w * self.profile.parameter_slope(t)
@@ -214,7 +217,7 @@ def _check_count(n: int) -> None:
 
 
 def fibonacci_sphere(n: int) -> FloatArray:
-    """n points of the unit sphere on a golden-angle spiral, each owning area 4π/n."""
+    """Return n points of the unit sphere on a golden-angle spiral, each owning area 4π/n."""
     k = np.arange(n) + 0.5
     z = 1.0 - 2.0 * k / n
     azimuth = np.pi * (1.0 + np.sqrt(5.0)) * k

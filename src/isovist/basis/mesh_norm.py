@@ -14,7 +14,10 @@ from isovist.types import FloatArray, IntArray
 
 
 def mesh_norm(directions: FloatArray) -> float:
-    """h of equation (1) for unit vectors of shape (n, 2) or (n, 3), in rad."""
+    """Return the largest angle from any direction to the nearest given one, in rad.
+
+    This is h of equation (1), for unit vectors of shape (n, 2) or (n, 3).
+    """
     if directions.shape[1] == 2:
         return float(circle_gaps(directions)[1].max() / 2.0)
     from scipy.spatial import ConvexHull, QhullError
@@ -45,6 +48,6 @@ def _deepest(directions: FloatArray, normals: FloatArray, edges: IntArray) -> fl
 
 
 def circle_gaps(directions: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Sorted angles in [0, 2π) and the gap from each to the next, in rad."""
+    """Return the sorted angles in [0, 2π) and the gap from each to the next, in rad."""
     angles = np.sort(np.arctan2(directions[:, 1], directions[:, 0]) % (2.0 * np.pi))
     return angles, np.diff(angles, append=angles[0] + 2.0 * np.pi)

@@ -23,37 +23,37 @@ LEAST = 1e-300
 
 
 class Profile(Protocol):
-    """A profile with one parameter: one of these three, or one of your own."""
+    """A weight profile ψ with one parameter: one of those defined here, or your own."""
 
     @property
     def parameter(self) -> float:
-        """ε, ρ or k."""
+        """The parameter of the profile: ε, ρ or k."""
 
     @property
     def support(self) -> float:
-        """Angle beyond which ψ vanishes, in rad; π when it vanishes nowhere."""
+        """The angle beyond which ψ vanishes, in rad; π when it vanishes nowhere."""
 
     @property
     def lipschitz(self) -> float:
-        """L_ψ, a Lipschitz constant of ψ on [−1, 1]."""
+        """The Lipschitz constant L_ψ of ψ on [−1, 1]."""
 
     def log(self, t: FloatArray) -> FloatArray:
-        """log ψ(t), −∞ where ψ vanishes."""
+        """Return log ψ(t), or −∞ where ψ vanishes."""
 
     def slope(self, t: FloatArray) -> FloatArray:
-        """(log ψ)′(t), 0 where ψ vanishes."""
+        """Return the derivative (log ψ)′(t), or 0 where ψ vanishes."""
 
     def parameter_slope(self, t: FloatArray) -> FloatArray:
-        """∂ log ψ(t)/∂parameter, 0 where ψ vanishes."""
+        """Return the derivative ∂ log ψ(t)/∂parameter, or 0 where ψ vanishes."""
 
     def with_parameter(self, value: float) -> "Profile":
-        """The same profile with another parameter."""
+        """Return a profile of this kind with another parameter."""
         return type(self)(value)  # type: ignore[call-arg]  # each has this one field
 
 
 @dataclass(frozen=True, slots=True)
 class Softmax(Profile):
-    """ψ(t) = exp(t/ε), equation (1): the von Mises–Fisher profile of the paper."""
+    """The softmax profile ψ(t) = exp(t/ε), equation (1), of von Mises–Fisher form."""
 
     temperature: float
 
@@ -94,7 +94,7 @@ class Softmax(Profile):
 
 @dataclass(frozen=True, slots=True)
 class Bump(Profile):
-    """Equation (2): infinitely smooth, and zero beyond the angle `radius` (rad)."""
+    """The bump profile, equation (2): infinitely smooth, zero beyond the angle `radius` (rad)."""
 
     radius: float
 
@@ -144,7 +144,7 @@ class Bump(Profile):
 
 @dataclass(frozen=True, slots=True)
 class CosinePower(Profile):
-    """ψ(t) = max(t, 0)^k, equation (3): zero beyond a right angle."""
+    """The cosine-power profile ψ(t) = max(t, 0)^k, equation (3), zero beyond a right angle."""
 
     power: float
 
@@ -189,7 +189,7 @@ _COMPILED: dict[type, int] = {Softmax: 0, Bump: 1, CosinePower: 2}
 
 
 def compiled(profile: Profile) -> tuple[int, float] | None:
-    """Number and parameter by which the kernels know a profile; `None` for one of your own.
+    """Return the kernel's number and parameter of a profile, or `None` for one of your own.
 
     They take 1/ε, 1/(1 − cos ρ) or k.
     """

@@ -48,7 +48,7 @@ Rate = Callable[[int, PlaneAtlas, Scan, Answer, Pose], Line]
 
 
 def try_plan(number: int, scans: int, seed: int, rate: Rate | None = None) -> Line:
-    """Locate scans on one plan; the same for the same number and seed."""
+    """Locate scans on one generated plan; equal numbers and seeds give equal results."""
     kind = kind_of(number)
     plan = draw_plan(kind, (seed, number))
     atlas = build(plan.world)
@@ -75,7 +75,7 @@ def try_plan(number: int, scans: int, seed: int, rate: Rate | None = None) -> Li
 
 
 def kind_of(number: int) -> str:
-    """Of the plan of that number: kinds come in turn."""
+    """Return the kind of the plan of a number; the kinds come in turn."""
     return list(KINDS)[number % len(KINDS)]
 
 
@@ -89,14 +89,14 @@ def run(
     jobs: int = 1,
     rate: Rate | None = None,
 ) -> list[Line]:
-    """Lines of all plans; those that a file has are not tried again, and new ones are added to it.
+    """Try all plans and return their lines; skip plans that `resume` has, and append new ones.
 
     Args:
-        plans: How many.
-        scans: On each.
-        seed: Of plans and scans.
-        resume: A file of lines of an earlier run, or that is to be.
-        progress: Told the share that is done.
+        plans: Number of plans.
+        scans: Number of scans on each plan.
+        seed: Seed of plans and scans.
+        resume: File of lines of an earlier run; created if it is missing.
+        progress: Called with the share that is done.
         jobs: Processes that try plans side by side; lines come as they end, and are the same.
         rate: Gives more keys for the line of each scan.
     """
@@ -129,7 +129,7 @@ def _tried(
 
 
 def read_lines(path: Path, head: Line) -> dict[int, Line]:
-    """Lines of a file by their plan; a new file begins with what all its lines share.
+    """Read the lines of a file by plan number; create the file with its first line if missing.
 
     What was being written when an earlier run was killed is cut off.
     """
@@ -160,12 +160,12 @@ def _line(row: Line) -> bytes:
 
 
 def rows_of(lines: Sequence[Line]) -> list[Line]:
-    """A row for all scans, one for the kinds that are held out, and one per kind and sensor."""
+    """Return summary rows for all scans, the held-out kinds, each kind and each sensor."""
     return [{"what": name, **summary(some)} for name, some in groups_of(lines)]
 
 
 def groups_of(lines: Sequence[Line]) -> list[tuple[str, list[Line]]]:
-    """Return the scans of each row, with its name."""
+    """Return the scans of each summary row, with the name of the row."""
     flat = [(line["kind"], asked) for line in lines for asked in line["asked"]]
     groups = [("all", [a for _, a in flat])]
     groups.append(("held out", [a for kind, a in flat if kind in HELD_OUT]))
@@ -175,7 +175,7 @@ def groups_of(lines: Sequence[Line]) -> list[tuple[str, list[Line]]]:
 
 
 def summary(asked: Sequence[Line]) -> Line:
-    """Shares of one group of scans, with the interval (1), and what `calibration` says of them."""
+    """Summarise a group of scans as shares, with the interval (1) and the `calibration` results."""
     n = len(asked)
     wrong = sum(is_unique(a) and not a["right"] for a in asked)
     told = calibration([_outcome(a) for a in asked])
@@ -204,7 +204,7 @@ def clopper_pearson(k: int, n: int) -> tuple[float, float]:
 
 
 def text_of(rows: Iterable[Line]) -> str:
-    """The rows as a table, with the probabilities of all scans below it."""
+    """Return the rows as a table, with the probabilities of all scans below it."""
     heads = ("what", "scans", "right", "unique", "listed", "wrong and unique (95 %)", "ellipses")
     lines, rows = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"], list(rows)
     for row in rows:

@@ -29,7 +29,7 @@ EDGES = (0.0, 0.5, 0.9, 0.99, 0.999, 1.0)
 
 
 class Calibration(TypedDict):
-    """See `calibration`."""
+    """Result of `calibration`."""
 
     ellipses: dict[str, float]
     probabilities: list[list[float]]
@@ -40,20 +40,20 @@ Row = dict[str, float | int | str | Calibration]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What became of a trial.
+    """Result of a trial, compared with the truth.
 
     Attributes:
-        verdict: Of the answer.
-        error_m: Distance to the truth; infinite without an estimate.
-        error_rad: Angle to the truth.
+        verdict: Verdict of the answer.
+        error_m: Distance of the best estimate to the truth; infinite without an estimate.
+        error_rad: Angle of the best estimate to the truth.
         right: Whether the best estimate is near the truth.
         listed: Whether some estimate of the answer is right.
-        complete: Whether one is, or rates at least as high as the pose nearest the truth.
-        probability: Of the best estimate; 0 without one.
+        complete: Whether some estimate is right, or rates as high as the pose nearest the truth.
+        probability: Probability of the best estimate; 0 without one.
         off: Squared distance of the truth in standard deviations of the position.
-        timing_ms: Of the answer.
+        timing_ms: Times of the answer, in ms.
         proved: Whether the answer is proved unique.
-        disproved: Whether it is, and is not right, or a complete proof leaves out the pose nearest
+        disproved: Whether a proved answer is wrong, or a complete proof leaves out the pose nearest
             the truth although that satisfies its premise.
     """
 
@@ -71,7 +71,7 @@ class Outcome:
 
 
 def outcome_of(atlas: Atlas, scan: AnyScan, answer: Answer, truth: AnyPose) -> Outcome:
-    """Hold an answer against the truth."""
+    """Compare an answer with the true pose."""
     near_m, near_rad = LocalizationSettings().same if atlas.dimension == 2 else NEAR_IN_SPACE
     errors = [pose_error(estimate.pose, truth) for estimate in answer.estimates]
     near = [m <= near_m and turn <= near_rad for m, turn in errors]
@@ -110,15 +110,15 @@ def _at_truth(atlas: Atlas, scan: AnyScan, truth: AnyPose) -> tuple[AnyPose, flo
 def summarise(
     outcomes: Sequence[Outcome], timed: Sequence[Mapping[str, float]] | None = None
 ) -> Row:
-    """Shares and quantiles over trials.  Errors and coverage are those of the right answers.
+    """Compute shares and quantiles over trials; errors and coverage are those of right answers.
 
     `listed` has the share of trials with the truth among the places that an answer lists, and
     `listed_complete` with those in which it rates no higher than one of these: of a bare wall there
     are hundreds of places, and ten are listed.
 
     Args:
-        outcomes: Of the trials.
-        timed: What some of them took alone, in ms; what the answers say when `None`.
+        outcomes: Results of the trials.
+        timed: Times of some trials that ran alone, in ms; those of the answers when `None`.
     """
     timed = [o.timing_ms for o in outcomes] if timed is None else timed
     right = np.array([o.right for o in outcomes])
@@ -157,7 +157,7 @@ def summarise(
 
 
 def calibration(outcomes: Sequence[Outcome]) -> Calibration:
-    """Do probabilities and ellipses mean what they say?
+    """Measure whether reported probabilities and ellipses hold as often as they say.
 
     `ellipses` has the share of right answers that each of `LEVELS` holds; `probabilities` a line
     for each bin of reported probability that has answers: lower and upper edge, how many, their

@@ -52,14 +52,14 @@ class Trial:
 
 
 def carmen_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
-    """Every fifth scan is a query; the map is made of the others."""
+    """Make a map and trials from a log: every fifth scan is a query, the others make the map."""
     usable = np.flatnonzero(log.usable)
     asks = usable % EVERY == QUERY
     return map_of(log, usable[~asks]), scan_trials(log, usable[asks])
 
 
 def revisit_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
-    """The map from the first half of the log, queries from the second where that is mapped."""
+    """Map the first half of a log, and query scans of the second half that the map shows."""
     usable = np.flatnonzero(log.usable)
     first = usable < len(log) // 2
     world, later = map_of(log, usable[first]), usable[~first]
@@ -67,7 +67,7 @@ def revisit_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
 
 
 def scan_trials(log: "ScanSet", index: IntArray) -> list[Trial]:
-    """Scans of a set, by their numbers."""
+    """Return trials from the scans of a set that have the given numbers."""
     return [
         Trial(lambda i=int(i): log.scan(i), Pose.from_vector(log.poses[i]))  # type: ignore[misc]
         for i in index
@@ -86,7 +86,7 @@ def simulated_trials(
     any_attitude: bool = False,
     lean: float = 0.0,
 ) -> list[Trial]:
-    """Scans of a simulated sensor at random places (`sensing.models.simulate.random_scans`).
+    """Simulate scans at random places of a map (`sensing.models.simulate.random_scans`).
 
     Only walls end a beam: the grey fringe that many maps have before their walls is not there
     for a sensor.
@@ -95,12 +95,12 @@ def simulated_trials(
         world: The map.
         count: Number of poses.
         lidar: The sensor.
-        seed: Of the random numbers.
+        seed: Seed of the random numbers.
         clearance: Least room of the sensor on all sides, in m.
-        height: In space, of the sensor above the floor, in m.
+        height: Height of the sensor above the floor in 3D, in m.
         reality: What the sensor sees; the walls of the map when `None`.
-        any_attitude: In space, turn the sensor at random, and let its scans not tell how.
-        lean: In space, roll and pitch it by up to so much, in rad, and let them not tell that.
+        any_attitude: In 3D, turn the sensor at random; the scans do not say how.
+        lean: In 3D, largest random roll and pitch of the sensor, in rad; the scans omit them.
     """
     seen = bare_walls(world) if reality is None else reality
     scans = random_scans(
@@ -111,11 +111,11 @@ def simulated_trials(
 
 
 def run_trials(atlas: Atlas, trials: Sequence[Trial], **how: Any) -> Iterator[Outcome]:
-    """Locate each scan by itself, heading unknown, without a prior, on a core of its own.
+    """Locate each scan by itself, with unknown heading and no prior, on a core of its own.
 
     Args:
-        atlas: Of the map.
-        trials: Scans and poses.
+        atlas: Atlas of the map.
+        trials: Scans and true poses.
         how: Options of `locate`.
     """
 
@@ -128,7 +128,7 @@ def run_trials(atlas: Atlas, trials: Sequence[Trial], **how: Any) -> Iterator[Ou
 
 
 def times_alone(atlas: Atlas, trials: Sequence[Trial], **how: Any) -> list[Mapping[str, float]]:
-    """`timing_ms` of `TIMED` of the trials, or of all, when nothing else is located meanwhile."""
+    """Return the times in ms of up to `TIMED` trials that are located one at a time."""
     few = np.unique(np.linspace(0, len(trials) - 1, TIMED).astype(np.int64))
     return [locate(atlas, trials[int(k)].scan(), **how).timing_ms for k in few]
 
@@ -142,7 +142,7 @@ def measure(
     height: float | None = None,
     **how: Any,
 ) -> Row:
-    """One row: build the atlas of a map, run the trials with options of `locate`, summarise."""
+    """Build the atlas of a map, run the trials with options of `locate`, and summarise in a row."""
     if not trials:
         raise InputError(f"{site} has no query to try.", code="empty")
     start = perf_counter()
@@ -161,7 +161,7 @@ def measure(
 
 
 def map_of(log: "ScanSet", index: IntArray) -> OccupancyMap:
-    """The map that some scans of a log make, at the poses that it gives."""
+    """Build a map from some scans of a log, at the poses of the log."""
     scans = [log.scan(int(i)) for i in index]
     return OccupancyMap.from_scans(scans, log.poses[index], RESOLUTION)
 
@@ -182,7 +182,7 @@ def _mapped(world: OccupancyMap, log: "ScanSet", index: IntArray) -> BoolArray:
 def cross_trials(
     logs: "Mapping[str, ScanSet]", count: int, progress: Callable[[float], None] | None = None
 ) -> Row:
-    """Ask `count` scans of every log on the maps of all the others, where no answer is right."""
+    """Locate `count` scans of every log on the maps of all others, where no answer is right."""
     if len(logs) < 2:
         raise InputError("Crossing sites needs at least two logs.", code="missing")
     sites = {name: carmen_trials(log) for name, log in logs.items()}

@@ -33,14 +33,14 @@ NOTICED = 3
 def start_logs(
     scans: ScanSet, count: int, reach: float, *, seed: int = 0, noise: tuple[float, float]
 ) -> tuple[OccupancyMap, list[Log]]:
-    """Random starts among scans with corrected poses, and odometry with simulated noise.
+    """Make a map, and logs that start at random scans, with simulated odometry noise.
 
     Args:
         scans: In the order of the drive, with poses and times.
         count: Number of starts.
-        reach: Way of each drive in m.
-        seed: Of starts and noise.
-        noise: Standard deviations: share of the distance, and rad per m.
+        reach: Length of each drive in m.
+        seed: Seed of starts and noise.
+        noise: Standard deviations of the odometry: share of the distance, and rad per m.
     """
     if count < 1:
         raise InputError.about("count", f"must be at least 1, got {count}.")
@@ -78,7 +78,7 @@ def _noisy(
 
 
 def kidnap_logs(log: Log, count: int, seed: int = 0) -> list[Log]:
-    """Pieces of a log, each followed by one from elsewhere, odometry unaware of the jump."""
+    """Make logs of two distant pieces of a log, whose odometry does not know of the jump."""
     n = len(log)
     if n < 2 * (BEFORE + AFTER):
         raise InputError(f"A log of {n} scans is too short to carry the robot away.", code="empty")
@@ -106,7 +106,7 @@ def _joined(log: Log, a: int, b: int) -> Log:
 
 
 def summarise_starts(site: str, runs: Sequence[Sequence[Update]]) -> Row:
-    """Shares and quantiles over drives from random starts."""
+    """Summarise drives from random starts as shares and quantiles."""
     ways = np.array([_found(run) for run in runs])
     reached = ways[np.isfinite(ways)] if np.isfinite(ways).any() else np.array([np.nan])
     spent = [update.belief.timing_ms["total"] for run in runs for update in run]
@@ -123,7 +123,7 @@ def summarise_starts(site: str, runs: Sequence[Sequence[Update]]) -> Row:
 
 
 def summarise_drive(site: str, updates: Sequence[Update]) -> Row:
-    """One row for a drive: errors are root mean squares from the first unique belief on.
+    """Summarise a drive; errors are root mean squares from the first unique belief on.
 
     `centred_rmse_m` is what remains after a constant shift of the whole track (`shift_x_m`,
     `shift_y_m`), since a plan and a truth rarely share their frame to the centimetre.
@@ -157,10 +157,10 @@ def summarise_drive(site: str, updates: Sequence[Update]) -> Row:
 def summarise_kidnaps(
     site: str, runs: Sequence[Sequence[Update]], before: int, within: float
 ) -> Row:
-    """Of logs whose robot is carried away after `before` updates.
+    """Summarise logs whose robot is carried away after `before` updates.
 
     It was noticed when no belief is wrong from the third update afterwards on, and found again
-    when one is unique and right `within` so many m.
+    when one is unique and right after at most `within` m.
     """
     after = [run[before:] for run in runs]
     ways = np.array([_found(run) for run in after])

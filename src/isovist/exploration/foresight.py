@@ -29,7 +29,9 @@ from isovist.types import BoolArray, Float32Array, FloatArray
 
 
 def predict(walls: OccupancyMap, poses: Pose, bearings: FloatArray, longest: float) -> FloatArray:
-    """Ranges from poses of the sensor in the world, shape (...), in m, shape (..., m).
+    """Predict the ranges of beams from poses of the sensor, shape (...), in m, shape (..., m).
+
+    Poses are those in the world.
 
     Beams that meet no wall within `longest` m are infinite; inside walls they have length 0.
     """
@@ -48,16 +50,17 @@ def separate(
     model: BeamModel,
     blur: float,
 ) -> tuple[Float32Array, BoolArray]:
-    """δ of each beam for every pair of places, and which beams would return.
+    """Return how well each beam separates every pair of places (δ), and which beams return.
 
     Args:
         atlas: The map.
         walls: What beams end at.
-        poses: Of the sensor in the world, from each of K places at each of V views, shape (V, K).
-        bearings: Of the beams in rad, shape (m,).
+        poses: Poses of the sensor in the world, from each of K places at each of V views, shape (V,
+            K).
+        bearings: Bearings of the beams in rad, shape (m,).
         longest: Range of the sensor in m.
         model: What a range is worth.
-        blur: σ of (1) besides what the cells add, in m.
+        blur: The part of σ of (1) that the cells do not add, in m.
 
     Returns:
         δ when i is true and j is not, shape (V, i, j, m), 0 where there is no return; and where
@@ -85,7 +88,10 @@ def information(
     noise: float,
     settings: ExplorationSettings,
 ) -> FloatArray:
-    """H of (2) of (x, y, yaw) in the world for poses of the sensor, (...), shape (..., 3, 3)."""
+    """Return the information matrix H of (2) for sensor poses (...), shape (..., 3, 3).
+
+    It is that of (x, y, yaw) in the world.
+    """
     steepest, shift = settings.slopes
     sides = np.stack([np.eye(3), -np.eye(3)]) * shift
     moved = Pose.from_vector(poses.vector[..., None, None, :] + sides)

@@ -31,12 +31,12 @@ BEARINGS = 360
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Level:
-    """The plane of motion of a map in space.
+    """The plane of motion of a robot in a 3D map.
 
     Attributes:
         walls: The map as a sensor sees it: unknown cells are free.
         floor: z of the floor in each column of cells, shape (rows, columns), in m.
-        height: Of the sensor above it, in m.
+        height: Height of the sensor above the floor, in m.
     """
 
     walls: VoxelMap
@@ -45,7 +45,7 @@ class Level:
 
     @classmethod
     def from_atlas(cls, atlas: SpaceAtlas) -> "Level":
-        """Of the sensor that the atlas was built for."""
+        """Build the plane of motion for the sensor that the atlas was built for."""
         low, high = atlas.heights
         if high > low:
             raise InputError(
@@ -56,7 +56,7 @@ class Level:
         return cls(bare_walls(atlas.world), floor_levels(atlas.world), low)
 
     def plans(self, world: VoxelMap) -> tuple[OccupancyMap, PlaneAtlas]:
-        """What a robot cannot drive through, and what stands at the height of its sensor."""
+        """Return a 2D map of what blocks the robot, and a 2D atlas at the height of its sensor."""
         side, base = world.resolution, world.corner[2]
         middles = base + (np.arange(world.shape[0])[:, None, None] + 0.5) * side - self.floor
         curb = max(CURB, side)
@@ -71,14 +71,17 @@ class Level:
         return plans[0], atlas
 
     def stand(self, pose: Pose) -> Pose3:
-        """Where the sensor of a robot on the floor is, T_world_sensor."""
+        """Return the sensor pose T_world_sensor of a robot that stands on the floor."""
         x, y = ((pose.position - self.walls.corner[:2]) / self.walls.resolution).astype(np.int64)
         rows, columns = self.floor.shape
         at = np.clip(y, 0, rows - 1), np.clip(x, 0, columns - 1)
         return Pose3(pose.x, pose.y, pose.yaw, float(self.floor[at]) + self.height)
 
     def seen(self, cloud: CloudScan) -> Scan:
-        """The nearest return in each direction of what stands between a curb and the sensor."""
+        """Reduce a 3D scan to the nearest return in each horizontal direction.
+
+        Only what stands between a curb and the sensor counts.
+        """
         p = cloud.level_points
         side = self.walls.resolution
         held = (p[:, 2] > max(CURB, side) - self.height) & (p[:, 2] <= 0.5 * side)

@@ -29,15 +29,15 @@ NEIGHBOURS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ways:
-    """Shortest ways from a robot, as a tree of views.  View 0 is where it stands.
+    """The shortest paths from a robot, as a tree of views.  View 0 is where it stands.
 
     Attributes:
         poses: (x, y, heading) of the views in the frame of the robot, in m and rad, nearest
             first, shape (V, 3).  Read-only.
         parents: View before each view, shape (V,); of view 0 itself.  Read-only.
-        distances: Way to each view in m, shape (V,).  Read-only.
+        distances: Length of the path to each view in m, shape (V,).  Read-only.
         points: Points of the lattice in the frame of the robot, shape (N, 2).  Read-only.
-        before: Point before each point on its way, −1 at the first, shape (N,).  Read-only.
+        before: Point before each point on its path, −1 at the first, shape (N,).  Read-only.
         ends: Point of each view, shape (V,).  Read-only.
     """
 
@@ -49,7 +49,7 @@ class Ways:
     ends: IntArray
 
     def chain(self, view: int) -> FloatArray:
-        """Points of the way to a view, from the robot on, shape (k, 2), in m."""
+        """Return the points of the path to a view, from the robot on, shape (k, 2), in m."""
         point, way = int(self.ends[view]), []
         while point >= 0:
             way.append(self.points[point])
@@ -60,7 +60,7 @@ class Ways:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ground:
-    """What a robot can drive on.
+    """The area that a robot can drive on.
 
     Attributes:
         world: The map.
@@ -69,7 +69,7 @@ class Ground:
             Read-only.
         settings: What the robot needs.
         plane: What foreseen scans are rated on.
-        level: The plane of motion of a map in space; `None` in the plane.
+        level: The plane of motion of a 3D map; `None` in 2D.
     """
 
     world: OccupancyMap
@@ -81,9 +81,9 @@ class Ground:
 
     @classmethod
     def from_atlas(cls, atlas: Atlas, settings: ExplorationSettings | None = None) -> "Ground":
-        """The ground of a map; gaps between the rays that made it are closed.
+        """Build the ground of the map of an atlas, with gaps between scan rays closed.
 
-        In space it is the floor, as a robot with the sensor at the height of the atlas drives.
+        In 3D it is the floor, as a robot with the sensor at the height of the atlas drives.
         """
         from scipy.ndimage import distance_transform_edt
 
@@ -101,7 +101,7 @@ class Ground:
         return cls(world, bare_walls(plane.world), room, chosen, plane, level)
 
     def seen(self, scan: AnyScan) -> Scan:
-        """What a scan shows of the plane of motion; one of the plane as it is."""
+        """Return what a scan shows of the plane of motion; a 2D scan is returned as it is."""
         if isinstance(scan, Scan):
             return scan
         if self.level is None:
@@ -112,12 +112,12 @@ class Ground:
         return self.level.seen(scan)
 
     def clearance(self, points: ArrayLike) -> FloatArray:
-        """Of world points, shape (...), in m; negative outside free space."""
+        """Return the clearance at world points, shape (...), in m; negative outside free space."""
         rows, cols = self.world.index(points)
         return np.where(rows >= 0, self.room[rows, cols], -1.0)
 
     def fits(self, a: ArrayLike, b: ArrayLike, radius: float) -> BoolArray:
-        """Whether a robot fits all along lines from `a` to `b`, world points (..., 2)."""
+        """Return whether a robot fits all along lines from `a` to `b`, world points (..., 2)."""
         a, b = np.broadcast_arrays(np.asarray(a, dtype=np.float64), b)
         longest = float(np.max(np.hypot(*np.moveaxis(b - a, -1, 0)), initial=0.0))
         share = np.linspace(0.0, 1.0, 2 + int(longest / self.world.resolution))
@@ -125,13 +125,13 @@ class Ground:
         return np.asarray((self.clearance(points) >= radius).all(axis=-1))
 
     def ways(self, pose: Pose, scan: Scan, reach: float, *, sparse: float = 1.0) -> Ways:
-        """Shortest ways from a robot.
+        """Find the shortest paths from a robot to the views around it.
 
         Args:
             pose: T_world_robot.
             scan: What it sees.  Ends of beams are obstacles as well: the scan is the same whatever
                 the true pose, the map around it is not.
-            reach: Longest way in m.
+            reach: Longest path in m.
             sparse: Views and goals are so many times farther apart than usual.
         """
         from scipy.sparse import coo_array
@@ -211,11 +211,11 @@ class Ground:
         return Ways(*(readonly(a) for a in (poses, parents, far[ends], points, before, ends)))
 
     def straighten(self, pose: Pose, way: FloatArray) -> FloatArray:
-        """The same way with as few corners as the robot has room for, shape (k, 2).
+        """Return a path with as few corners as the robot has room for, shape (k, 2).
 
         Args:
-            pose: T_world_robot, in whose frame the way is.
-            way: Points in m, shape (n, 2).
+            pose: T_world_robot, in whose frame the path is.
+            way: Points of the path in m, shape (n, 2).
         """
         corners, k = [0], 0
         world = pose.apply(way)
@@ -227,12 +227,12 @@ class Ground:
 
 
 def clear_ahead(scan: Scan, heading: float, half_width: float, reach: float = np.inf) -> float:
-    """How far the robot could drive straight on before a beam ends in its way, in m.
+    """Return how far the robot could drive straight on before an obstacle, in m.
 
     Args:
-        scan: What it sees.
-        heading: Where to, in the frame of the robot, in rad.
-        half_width: Of the robot, as it needs to be clear, in m.
+        scan: What the robot sees.
+        heading: Direction of the drive in the frame of the robot, in rad.
+        half_width: Half the width that the robot needs clear, in m.
         reach: Longest answer, in m.
     """
     ends = Pose(0.0, 0.0, heading).inverse.apply(scan.T_robot_sensor.apply(scan.endpoints))

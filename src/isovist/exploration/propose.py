@@ -35,7 +35,7 @@ from isovist.types import FloatArray, readonly
 
 
 class Rule(StrEnum):
-    """What decides where to drive."""
+    """The rule that decides where to drive."""
 
     RIVALS = "rivals"
     GRAMIAN = "gramian"
@@ -43,7 +43,7 @@ class Rule(StrEnum):
 
     @classmethod
     def from_text(cls, text: str) -> "Rule":
-        """By name, or by letter: a is the paper's rule, b ours."""
+        """Return a rule by name or by letter: "a" is the paper's rule, "b" ours."""
         letters = {"a": cls.GRAMIAN, "b": cls.RIVALS}
         if text not in [*letters, *cls]:
             raise InputError(f"A rule is rivals (b), gramian (a) or random, got {text!r}.")
@@ -52,17 +52,18 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proposal:
-    """A motion, and what is expected of it.
+    """A proposed motion of the robot, and what is expected of it.
 
     Attributes:
-        rule: That chose it.
-        direction: Of the goal in the frame of the robot, in rad; of a turn on the spot, its angle.
-        distance: To drive, in m.
+        rule: The rule that chose it.
+        direction: Direction of the goal in the frame of the robot, in rad; the angle of a turn on
+            the spot.
+        distance: Distance to drive, in m.
         gain: Rule "rivals": expected number of places told from the right one.  Rule "gramian":
             growth of λ_min in 1/m² per m.  Rule "random": 0.
         path: (x, y, heading) of the corners in the frame of the robot, in m and rad, from where it
             stands, shape (k, 3).  Read-only.
-        text: The same in words.
+        text: The proposal in words.
     """
 
     rule: Rule
@@ -76,12 +77,12 @@ class Proposal:
 def propose(
     tracker: Tracker, ground: Ground, scan: AnyScan, rule: Rule | str = Rule.RIVALS
 ) -> Proposal:
-    """Where to drive next.
+    """Propose where the robot should drive next in order to localize.
 
     Args:
-        tracker: After its update with `scan`.
-        ground: Of its map.
-        scan: What the robot sees now; of one in space the plane of motion counts (`level`).
+        tracker: The tracker, after its update with `scan`.
+        ground: The ground of the tracker's map.
+        scan: What the robot sees now; of a 3D scan the plane of motion counts (`level`).
         rule: "rivals" or "gramian"; with a single place left both mean "gramian".
     """
     rule = Rule.from_text(rule)
@@ -95,7 +96,7 @@ def propose(
 
 
 def by_rivals(tracker: Tracker, ground: Ground, scan: Scan, rivals: Rivals) -> Proposal:
-    """The motion that best tells the live places apart: equation (2)."""
+    """Return the motion that best tells the possible places apart: equation (2)."""
     best = rivals.poses[0]
     others = len(rivals.chances) - 1
     *_, near, far = ground.settings.ways
@@ -124,7 +125,7 @@ def by_rivals(tracker: Tracker, ground: Ground, scan: Scan, rivals: Rivals) -> P
 
 
 def by_gramian(tracker: Tracker, ground: Ground, scan: Scan, rivals: Rivals) -> Proposal:
-    """The straight motion along which λ_min grows fastest: equation (1)."""
+    """Return the straight motion along which λ_min grows fastest: equation (1)."""
     best, settings = rivals.poses[0], ground.settings
     now = best @ scan.T_robot_sensor
     told = _carried(tracker, ground, scan, now @ rivals.trail, now)

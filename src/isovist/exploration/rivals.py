@@ -12,7 +12,7 @@ from isovist.types import FloatArray, readonly
 
 
 def refutation(tracker: Tracker, t: FloatArray, d: FloatArray, explained: float) -> FloatArray:
-    """How far places are on the way to being refuted by the tracker, 0 to 1, where they are."""
+    """Return how close places are to being refuted by the tracker, from 0 to 1."""
     settings, margin = tracker.settings, tracker.localization.refuted[1]
     usual = np.minimum(t * explained**2 / settings.agreement[0], d / margin)
     clear = np.minimum(t / settings.clear[0], d / settings.clear[1])
@@ -21,7 +21,7 @@ def refutation(tracker: Tracker, t: FloatArray, d: FloatArray, explained: float)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rivals:
-    """Live places, most likely first, and for every pair the sums of `tracking.bank` (2).
+    """The possible places, most likely first, with the sums of `tracking.bank` (2) per pair.
 
     Attributes:
         poses: T_world_robot, shape (K,).
@@ -42,7 +42,7 @@ class Rivals:
 
     @classmethod
     def from_tracker(cls, tracker: Tracker, scan: Scan) -> "Rivals":
-        """What a tracker holds after an update with this scan."""
+        """Collect the possible places of a tracker after its update with this scan."""
         bank = tracker.bank
         if len(bank) == 0:
             raise InputError(

@@ -14,7 +14,10 @@ MOST = 1 << 30
 
 
 def bounded(make: Callable[[], Any]) -> Callable[..., bytes]:
-    """What unpacks data with such decompressors, one after the other, as far as `MOST`."""
+    """Return a function that decompresses data up to the limit `MOST`.
+
+    `make` makes a decompressor; several are used one after the other.
+    """
 
     def unpack(data: bytes, *_size: int) -> bytes:
         parts, left = [], MOST
@@ -34,7 +37,7 @@ def bounded(make: Callable[[], Any]) -> Callable[..., bytes]:
 
 @cache
 def limit_rosbags() -> None:
-    """Let `rosbags` unpack nothing beyond the limit, in this process."""
+    """Make `rosbags` decompress nothing beyond the limit, in this process."""
     from bz2 import BZ2Decompressor
 
     from lz4.frame import LZ4FrameDecompressor  # type: ignore[import-untyped]

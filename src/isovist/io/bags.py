@@ -23,12 +23,12 @@ TOPICS = {LASER_SCAN: "scan_topic", POINT_CLOUD: "scan_topic", ODOMETRY: "odomet
 
 
 def time_of(header: Any) -> float:
-    """The stamp of a header, in s."""
+    """Return the time stamp of a message header, in s."""
     return float(header.stamp.sec + 1e-9 * header.stamp.nanosec)
 
 
 def scan_of(path: Path, message: Any) -> Scan | None:
-    """A LaserScan as a `Scan`; `None` when no beam of it is valid."""
+    """Convert a LaserScan message to a `Scan`; return `None` when no beam is valid."""
     ranges = message.ranges
     low, high = float(message.range_min), float(message.range_max)
     if not ((ranges > 0.0) & (ranges >= low) & (ranges < high)).any():
@@ -49,7 +49,10 @@ def scan_of(path: Path, message: Any) -> Scan | None:
 def read_messages(
     path: Path, choice: Callable[[list[Any]], list[Any]]
 ) -> Iterator[tuple[Any, Any]]:
-    """The messages of the connections that are chosen, in the order of the bag, with those."""
+    """Read the messages of the chosen connections, in the order of the bag.
+
+    Each comes with its connection.
+    """
     for connection, _, message in read_recorded(path, choice):
         yield connection, message
 
@@ -57,7 +60,10 @@ def read_messages(
 def read_recorded(
     path: Path, choice: Callable[[list[Any]], list[Any]]
 ) -> Iterator[tuple[Any, int, Any]]:
-    """The same with the time at which each was recorded, in ns."""
+    """Read the messages of the chosen connections with the time of recording, in ns.
+
+    They come in the order of the bag, each with its connection.
+    """
     with MissingExtraError.unless_found("Reading a bag", "bags"):
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
@@ -84,11 +90,11 @@ def read_recorded(
 
 
 def choose(path: Path, connections: list[Any], *kinds: str, topic: str | None) -> list[Any]:
-    """The connections of the topic, or of the only topic of those kinds.
+    """Return the connections of a topic, or of the only topic of some message types.
 
     Args:
         path: The bag, for the error text.
-        connections: All that it has.
+        connections: All connections of the bag.
         kinds: Types of the messages.
         topic: The topic; `None` when there is only one of those kinds.
     """

@@ -39,7 +39,7 @@ numpy.save(sys.argv[2], numpy.array([numpy.asarray(row, dtype=float) for row in 
 
 
 def read_cloud(path: PathLike, *, scale: float = 1.0) -> Cloud:
-    """Read a point cloud; the suffix says what it is.
+    """Read a point cloud; the suffix tells its format.
 
     Args:
         path: The file.

@@ -20,7 +20,7 @@ _EXTENDED = 60  # of an extended one
 
 @dataclass(frozen=True, slots=True)
 class LasHeader:
-    """The numbers of a header that say how much there is to read.
+    """The numbers of a LAS header that say how much there is to read.
 
     Attributes:
         packed: Whether the points are compressed.
@@ -40,7 +40,10 @@ class LasHeader:
 
     @classmethod
     def from_bytes(cls, head: bytes) -> "LasHeader":
-        """From the first 375 bytes of a file; `struct.error` when there are too few."""
+        """Parse the first 375 bytes of a LAS file.
+
+        Raises `struct.error` when there are too few bytes.
+        """
         minor, size = head[25], struct.unpack_from("<H", head, 94)[0]
         start, variable, kind, record = struct.unpack_from("<IIBH", head, 96)
         points = struct.unpack_from("<I", head, 107)[0]
@@ -52,7 +55,10 @@ class LasHeader:
 
 
 def check_las(path: Path) -> None:
-    """A `FileError` unless the file can hold what its header announces."""
+    """Check that a LAS file can hold the points that its header announces.
+
+    Raises `FileError` otherwise.
+    """
     size, name = path.stat().st_size, path.name
     with path.open("rb") as stream:
         head = stream.read(375)

@@ -21,7 +21,10 @@ KIND = "a file of links"
 
 
 def read_links(path: PathLike) -> tuple[Link, ...]:
-    """The links of a file; `Tracker` says whether its maps are there."""
+    """Read the links between maps from a file.
+
+    `Tracker` checks that their maps are there.
+    """
     name, entries = Path(path).name, read_yaml(path, KIND)
     if not isinstance(entries, list):
         raise FileError(

@@ -22,7 +22,10 @@ class _PlainLoader(yaml.SafeLoader):
 
 
 def read_yaml(path: PathLike, kind: str) -> Any:
-    """The content of a YAML file; `kind` says in errors what it should be, e.g. "a ROS map"."""
+    """Read the content of a YAML file.
+
+    `kind` says in errors what the file should be, e.g. "a ROS map".
+    """
     name, data = Path(path).name, read_bytes(path, kind, MAX_YAML_BYTES)
     try:
         return yaml.load(data, Loader=_PlainLoader)

@@ -33,13 +33,13 @@ class _Element:
 
 
 def has_faces(path: PathLike) -> bool:
-    """Whether a PLY file holds a mesh rather than a cloud."""
+    """Return whether a PLY file holds a mesh rather than a point cloud."""
     _, elements, _ = _header(Path(path), read_bytes(path, "a PLY file", LIMIT))
     return any(element.name == "face" and element.rows > 0 for element in elements)
 
 
 def read_vertices(path: PathLike) -> dict[str, NDArray[np.float64]]:
-    """The columns of the vertices by name, each of shape (vertices,)."""
+    """Read the vertex columns of a PLY file by name, each of shape (vertices,)."""
     path = Path(path)
     content = read_bytes(path, "a PLY file", LIMIT)
     form, elements, start = _header(path, content)

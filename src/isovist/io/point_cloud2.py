@@ -32,7 +32,10 @@ NANOSECONDS = 1e14
 
 
 def cloud_of(path: Path, message: Any) -> CloudScan | None:
-    """A PointCloud2 as a `CloudScan`; `None` when it has too few returns for one."""
+    """Convert a PointCloud2 message to a `CloudScan`.
+
+    Returns `None` when it has too few returns for one.
+    """
     fields = _fields(path, message)
     points, seen = _returns(fields)
     if seen.sum() < FEWEST:
@@ -50,7 +53,7 @@ def cloud_of(path: Path, message: Any) -> CloudScan | None:
 
 
 def returns_in(path: Path, message: Any) -> int:
-    """How many points of a message are returns: finite, and not at the origin."""
+    """Return how many points of a message are returns: finite, and not at the origin."""
     return int(_returns(_fields(path, message))[1].sum())
 
 

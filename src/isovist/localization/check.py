@@ -290,7 +290,9 @@ def _fitted(
     site: Site, few: Beams, many: Beams, claim: _Claim, settings: LocalizationSettings
 ) -> tuple[Fits, Fits]:
     """Fits from the pose itself and from around it, best first, and the pose as it stands."""
-    poses, _ = _by_few(site, few, claim.stated + _neighbours(claim, settings, site.diagonal), settings)
+    poses, _ = _by_few(
+        site, few, claim.stated + _neighbours(claim, settings, site.diagonal), settings
+    )
     poses = poses[unlike(poses, *settings.apart[1], KEPT[0])]
     stated = claim.stated[None]
     fits = refit(site, many, np.concatenate([stated, poses]), settings, tilt=False)

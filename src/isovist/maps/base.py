@@ -11,7 +11,7 @@ from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray
 
 
 class Ending(IntEnum):
-    """What ended a ray."""
+    """The codes for what ended a ray."""
 
     WALL = 0
     UNKNOWN = 1
@@ -21,7 +21,7 @@ class Ending(IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hits:
-    """Where rays ended.
+    """The ranges, walls and normals where rays ended.
 
     Attributes:
         ranges: Length of each ray in m; `inf` where it meets nothing.
@@ -37,24 +37,27 @@ class Hits:
     endings: NDArray[np.uint8]
 
     def reshaped(self, shape: tuple[int, ...]) -> "Hits":
-        """The same rays in another shape."""
+        """Return these hits with their rays arranged in another shape."""
         arrays: tuple[NDArray[Any], ...] = self.ranges, self.walls, self.normals, self.endings
         return Hits(*(array.reshape(shape + array.shape[1:]) for array in arrays))
 
 
 class Map(Protocol):
-    """What a ray can hit."""
+    """A map that rays can be cast in."""
 
     @property
     def dimension(self) -> int:
-        """2 or 3."""
+        """The dimension of the map: 2 or 3."""
 
     @property
     def bounds(self) -> FloatArray:
-        """Smallest and largest coordinates, shape (2, d), in m."""
+        """The smallest and largest coordinates of the map, shape (2, d), in m."""
 
     def cast(self, origins: ArrayLike, directions: ArrayLike) -> Hits:
-        """Follow rays to the first wall.  Shapes (..., d) broadcast against each other."""
+        """Cast rays and return where each first meets a wall.
+
+        Shapes (..., d) broadcast against each other.
+        """
 
     def contains(self, points: ArrayLike) -> BoolArray:
-        """Whether each point lies in free space, shape (...)."""
+        """Return whether each point lies in free space, shape (...)."""

@@ -19,7 +19,7 @@ SEVERAL = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cloud:
-    """Points in m, with what the sensor measured of each.
+    """A cloud of points in m, with the intensities that the sensor measured.
 
     Attributes:
         points: Shape (k, 3), in m.  Read-only.
@@ -30,19 +30,19 @@ class Cloud:
     intensities: FloatArray | None = None
 
     def returns(self) -> "Cloud":
-        """The cloud without the points at the origin, as sensors write a missing return."""
+        """Return the cloud without points at the origin, as sensors write a missing return."""
         met = self.points.any(axis=1)
         strengths = None if self.intensities is None else readonly(self.intensities[met])
         return Cloud(readonly(self.points[met]), strengths)
 
     def voxels(self, resolution: float, *, rest: Cell = Cell.FREE, fewest: int = 1) -> VoxelMap:
-        """The map of the cells that hold points; see `VoxelMap.from_points`."""
+        """Return a voxel map whose cells with points are occupied; see `VoxelMap.from_points`."""
         return VoxelMap.from_points(
             self.points, resolution, reflectance=self.intensities, rest=rest, fewest=fewest
         )
 
     def resolution(self) -> float:
-        """Side of the cells that suit the cloud, in m: 0.2, or what its density and size allow.
+        """Return a suitable cell side, in m: 0.2, or what the density and size allow.
 
         0.1 where half of the cells that hold points hold three, so that walls stay closed; 0.4 or
         0.8 where the block would have more than 2²⁶ cells otherwise.

@@ -33,12 +33,12 @@ HOLE = 5.0  # m; so far from where it was seen the floor goes on
 def standing_places(
     world: OccupancyMap | VoxelMap, clearance: float = 0.25, height: float = 1.0
 ) -> FloatArray:
-    """Where a sensor can stand: in the middle of cells, shape (k, d), in m.
+    """Return the cell centres where a sensor can stand, shape (k, d), in m.
 
     Args:
         world: The map.
         clearance: Least room on all sides, in m: half of what a small robot is wide.
-        height: In space, of the sensor above the floor, in m.
+        height: Height of the sensor above the floor, in m; for 3D maps only.
     """
     if isinstance(world, OccupancyMap):
         return world.centres(*np.nonzero(standing_room(world, clearance)))
@@ -60,7 +60,9 @@ def standing_places(
 
 
 def standing_room(world: OccupancyMap, clearance: float = 0.25) -> BoolArray:
-    """Cells where a sensor can stand: the largest connected part of those with `clearance` (m).
+    """Return which cells can hold a sensor with `clearance` (m) from all walls.
+
+    Of the cells that can, only the largest connected part counts.
 
     A robot cannot get into the courtyards of a drawing.
     """
@@ -75,7 +77,7 @@ def standing_room(world: OccupancyMap, clearance: float = 0.25) -> BoolArray:
 
 
 def close_floor(world: VoxelMap) -> VoxelMap:
-    """The map with the holes of its floor closed; itself where cells can be unknown.
+    """Return the map with the holes of its floor closed, or itself if it has unknown cells.
 
     Columns within 5 m of floor that was seen get a cell at its height, unless they have one within
     a cell of it.  Where cells have reflectances, the new ones have their median.
@@ -102,7 +104,7 @@ def close_floor(world: VoxelMap) -> VoxelMap:
 
 
 def floor_levels(world: VoxelMap) -> FloatArray:
-    """z of the floor in each column of cells, shape (rows, columns), in m."""
+    """Return the floor height z in each column of cells, shape (rows, columns), in m."""
     return _floor(world)[0]
 
 

@@ -16,7 +16,7 @@ REGIONS = 1000
 
 
 def answer_json(answer: Answer, hints: Sequence[Hint] = ()) -> dict[str, Any]:
-    """The answer, and what would fit instead, as plain data: m, rad and ms; inf is null."""
+    """Return an answer with its hints as JSON data: m, rad and ms; infinity is null."""
     certificate = answer.certificate
     return {
         "verdict": answer.verdict.value,
@@ -42,7 +42,7 @@ def answer_json(answer: Answer, hints: Sequence[Hint] = ()) -> dict[str, Any]:
 
 
 def proof_json(proof: Proof) -> dict[str, Any]:
-    """A proof as plain data; regions are discs of poses of the robot, at most `REGIONS` of them."""
+    """Return a proof as JSON data; regions are discs of robot poses, at most `REGIONS` of them."""
     names = ("x", "y", "yaw", "radius", "turn")
     regions = [dict(zip(names, row, strict=True)) for row in proof.regions[:REGIONS].tolist()]
     return {
@@ -56,7 +56,7 @@ def proof_json(proof: Proof) -> dict[str, Any]:
 
 
 def proof_text(proof: Proof) -> str:
-    """A proof in one line."""
+    """Return one line that says what a proof shows."""
     if not proof.complete:
         return "not complete: the search was given up, and nothing is claimed. Try --budget."
     if proof.unique:
@@ -66,7 +66,7 @@ def proof_text(proof: Proof) -> str:
 
 
 def estimate_json(estimate: Estimate) -> dict[str, Any]:
-    """An estimate as plain data."""
+    """Return an estimate as JSON data, in m and rad."""
     return {
         **({} if estimate.map is None else {"map": estimate.map}),
         **pose_json(estimate.pose),
@@ -79,7 +79,7 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
 
 
 def hint_json(hint: Hint) -> dict[str, Any]:
-    """A hint as plain data."""
+    """Return a hint as JSON data."""
     head: dict[str, Any] = {"cause": hint.cause, "factor": hint.factor}
     if hint.map is not None:
         head["map"] = hint.map
@@ -87,12 +87,12 @@ def hint_json(hint: Hint) -> dict[str, Any]:
 
 
 def pose_json(pose: AnyPose) -> dict[str, float]:
-    """A pose as plain data; in space with its height and tilt."""
+    """Return a pose as JSON data, in m and rad; a 3D pose has its height and tilt too."""
     return dict(zip(COORDINATES, pose.vector.tolist(), strict=False))
 
 
 def answer_text(answer: Answer, hints: Sequence[Hint] = ()) -> str:
-    """The answer, and what would fit instead, in a few lines."""
+    """Return a few lines that describe an answer and its hints."""
     lines = [f"{answer.verdict.value}: {answer.advice}"]
     shown = answer.estimates[:1] if answer.verdict is Verdict.UNIQUE else answer.estimates
     lines += [f"  {k + 1}. {estimate_text(e)}" for k, e in enumerate(shown)]
@@ -113,7 +113,7 @@ def answer_text(answer: Answer, hints: Sequence[Hint] = ()) -> str:
 
 
 def headline(answer: Answer) -> str:
-    """The verdict, how firmly the best place holds and how many beams it explains."""
+    """Return the verdict, the uncertainty of the best estimate and its share of fitting beams."""
     best, rivals = answer.best, len(answer.rivals)
     if best is None:
         return answer.verdict.value
@@ -127,19 +127,19 @@ def headline(answer: Answer) -> str:
 
 
 def fit_text(best: Estimate) -> str:
-    """How firmly a place holds, and how many beams it explains."""
+    """Return the uncertainty of an estimate and its share of fitting beams as text."""
     return f"{spread_text(best)},  {best.inliers:.0%} of the beams fit"
 
 
 def chance_text(probability: float) -> str:
-    """A probability in whole percents, but never 0 % or 100 % of what is only nearly so."""
+    """Format a probability in whole percent, as "<1%" or ">99%" near the ends."""
     if probability < 0.005:
         return "<1%"
     return ">99%" if probability > 0.995 else f"{probability:.0%}"
 
 
 def spread_text(estimate: Estimate) -> str:
-    """Standard deviations of the position along its worst axis and of the heading."""
+    """Format the standard deviations of the position along its worst axis and of the heading."""
     spread, turn = _spread(estimate)
     return f"± {100.0 * spread:.1f} cm, {math.degrees(turn):.2f}°"
 
@@ -151,7 +151,7 @@ def _spread(e: Estimate) -> tuple[float, float]:
 
 
 def estimate_text(e: Estimate) -> str:
-    """An estimate in one line."""
+    """Return one line that describes an estimate."""
     spread, turn = _spread(e)
     where = f"{e.map}:  " if e.map else ""
     height = f"z {e.pose.z:7.3f} m   " if isinstance(e.pose, Pose3) else ""
@@ -169,5 +169,5 @@ def estimate_text(e: Estimate) -> str:
 
 
 def finite(value: float) -> float | None:
-    """JSON has no infinity and no NaN; null stands for both."""
+    """Return a number, or `None` (null in JSON) if it is infinite or NaN."""
     return value if math.isfinite(value) else None

@@ -8,7 +8,7 @@ from isovist.report.answers import estimate_json, estimate_text, finite, pose_js
 
 
 def check_json(check: Check) -> dict[str, Any]:
-    """The check as plain data: m, rad and ms; inf is null."""
+    """Return the result of a pose check as JSON data: m, rad and ms; infinity is null."""
     moved = check.moved
     return {
         "verdict": check.verdict,
@@ -27,7 +27,7 @@ def check_json(check: Check) -> dict[str, Any]:
 
 
 def check_text(check: Check) -> str:
-    """The check in a few lines."""
+    """Return a few lines that describe the result of a pose check."""
     where = "" if check.map is None else f" on {check.map}"
     lines = [
         f"{check.verdict}{where}: {check.advice}",

@@ -12,13 +12,13 @@ CLEAR = 2.0
 
 
 def difference(surveys: Sequence[Survey]) -> tuple[float, float]:
-    """How much more of the floor is unique with the second sensor, and its standard error."""
+    """Return the share of floor that the second sensor gains, and its standard error."""
     first, second = surveys
     return second.share - first.share, math.hypot(first.standard_error, second.standard_error)
 
 
 def difference_text(surveys: Sequence[Survey]) -> str:
-    """Which of two sensors is the better one, in a sentence."""
+    """Return a sentence that says which of two sensors is better."""
     more, error = (100.0 * value for value in difference(surveys))
     measured = f"{abs(more):.1f} ± {error:.1f} points"
     if abs(more) < CLEAR * error:
@@ -28,7 +28,7 @@ def difference_text(surveys: Sequence[Survey]) -> str:
 
 
 def surveys_text(surveys: Sequence[Survey]) -> str:
-    """One survey in a few lines; of two a table with a column for each, and which is better."""
+    """Describe one survey in a few lines, or compare two surveys in a table."""
     if len(surveys) == 1:
         return survey_text(surveys[0])
     columns = [survey_rows(survey) for survey in surveys]
@@ -43,7 +43,7 @@ def surveys_text(surveys: Sequence[Survey]) -> str:
 
 
 def surveys_json(surveys: Sequence[Survey]) -> dict[str, Any]:
-    """One survey as plain data; or both, and the difference of their shares."""
+    """Return one survey as JSON data, or two surveys with the difference of their shares."""
     if len(surveys) == 1:
         return survey_json(surveys[0])
     more, error = difference(surveys)

@@ -12,7 +12,7 @@ NO_RIVAL = "Only one place was found, so there is none to compare it with."
 
 
 def contrast_text(contrast: Contrast | None) -> str:
-    """Which beams tell the best place from its strongest rival, in a sentence or two."""
+    """Describe which beams tell the best place from its strongest rival."""
     if contrast is None:
         return NO_RIVAL
     first, second = contrast.numbers
@@ -27,7 +27,7 @@ def contrast_text(contrast: Contrast | None) -> str:
 
 
 def contrast_json(contrast: Contrast | None) -> dict[str, Any] | None:
-    """The same as plain data; `by_sector` counts from ahead counter-clockwise."""
+    """Return a contrast of two places as JSON data; sectors go counter-clockwise from ahead."""
     if contrast is None:
         return None
     for_first, for_second = contrast.counts

@@ -7,7 +7,7 @@ from isovist.simulation.lost_robot import Run
 
 
 def run_json(run: Run) -> dict[str, Any]:
-    """A drive as plain data, in m and rad."""
+    """Return a drive of a lost robot as JSON data, in m and rad."""
     return {
         "rule": run.rule.value,
         "unique": run.unique,
@@ -39,7 +39,7 @@ def run_json(run: Run) -> dict[str, Any]:
 
 
 def run_text(run: Run) -> str:
-    """A drive in a few lines: what was proposed, and what came of it."""
+    """Describe a drive of a lost robot in a few lines: the proposals, and the result."""
     first = run.steps[0].belief
     lines = [f"at the start: {first.verdict.value}: {first.advice}"]
     for k, step in enumerate(run.steps[1:]):

@@ -19,12 +19,12 @@ img { max-width: 100%; height: auto; }
 
 
 def survey_page(name: str, surveys: Sequence[Survey], picture: bytes) -> str:
-    """The page of a site.
+    """Return a self-contained HTML page with the surveys of a site.
 
     Args:
-        name: Of the site.
-        surveys: Of one sensor, or of two that are compared.
-        picture: As PNG.
+        name: Name of the site.
+        surveys: The survey of one sensor, or of two that are compared.
+        picture: Picture of the surveys, as PNG.
     """
     texts = [share_text(survey) for survey in surveys]
     texts += [difference_text(surveys)] if len(surveys) == 2 else []

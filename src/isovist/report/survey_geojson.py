@@ -16,11 +16,11 @@ CLASSES = 5
 
 
 def survey_geojson(survey: Survey, heading: float) -> dict[str, Any]:
-    """One feature for each class of shares, and a point for each area.
+    """Return a survey as GeoJSON: a feature for each class of shares, and a point for each area.
 
     Args:
-        survey: What was found.
-        heading: Of the lattice of nodes in the world, in rad.
+        survey: The survey.
+        heading: Direction of the lattice of nodes in the world, in rad.
     """
     summary = survey_json(survey)
     del summary["areas"]

@@ -16,7 +16,7 @@ LISTED = 5
 
 
 def sensor_words(lidar: Lidar | SpinningLidar) -> str:
-    """The sensor in a few words."""
+    """Describe a sensor in a few words."""
     if isinstance(lidar, SpinningLidar):
         low, high = math.degrees(lidar.low), math.degrees(lidar.high)
         return f"lidar of {lidar.rings} rings ({low:.0f}° to {high:.0f}°, {lidar.range_max:g} m)"
@@ -25,7 +25,7 @@ def sensor_words(lidar: Lidar | SpinningLidar) -> str:
 
 
 def sensor_json(lidar: Lidar | SpinningLidar) -> dict[str, float | None]:
-    """The sensor as plain data."""
+    """Return a sensor as JSON data: angles in degrees, ranges in m."""
     shape: dict[str, float | None]
     if isinstance(lidar, SpinningLidar):
         shape = {
@@ -39,12 +39,12 @@ def sensor_json(lidar: Lidar | SpinningLidar) -> dict[str, float | None]:
 
 
 def percent(share: float) -> str:
-    """A share in whole percents, but never 0 % or 100 % of what is only nearly so."""
+    """Format a share in whole percent, with one decimal near 0 % and 100 %."""
     return f"{share:.1%}" if min(share, 1.0 - share) < 0.005 else f"{share:.0%}"
 
 
 def area_words(area: Area) -> str:
-    """Where an area is, how bad, and why."""
+    """Describe an area: where it is, how often answers are unique, and why not more often."""
     where = (
         f"around ({area.x:.1f}, {area.y:.1f}), {area.size:.0f} m², {area.unique_share:.0%} unique"
     )
@@ -58,7 +58,7 @@ def area_words(area: Area) -> str:
 
 
 def share_text(survey: Survey) -> str:
-    """How much of the floor is uniquely localizable, in a sentence."""
+    """Return a sentence that says how much of the floor is uniquely localizable."""
     return (
         f"{percent(survey.share)} of the floor ({survey.area:.0f} m²) is uniquely localizable "
         f"with a {sensor_words(survey.lidar)}."
@@ -66,7 +66,7 @@ def share_text(survey: Survey) -> str:
 
 
 def survey_rows(survey: Survey) -> list[tuple[str, str]]:
-    """The numbers of a survey, each with what it is."""
+    """Return the results of a survey as pairs of a label and a text."""
     asked, areas = survey.asked, survey.areas
     middle, most = np.nanquantile(survey.sigma_m, [0.5, 0.95])
     size = sum(area.size for area in areas)
@@ -83,7 +83,7 @@ def survey_rows(survey: Survey) -> list[tuple[str, str]]:
 
 
 def survey_text(survey: Survey) -> str:
-    """The survey in a few lines."""
+    """Describe a survey in a few lines."""
     asked = survey.asked
     middle, most = np.nanquantile(survey.sigma_m, [0.5, 0.95])
     lines = [
@@ -105,7 +105,7 @@ def survey_text(survey: Survey) -> str:
 
 
 def survey_json(survey: Survey) -> dict[str, Any]:
-    """The summary as plain data: m and m², degrees where the key says so."""
+    """Return a survey as JSON data: m and m², degrees where the key says so."""
     looks = survey.looks
     return {
         "unique_share": survey.share,
@@ -125,7 +125,7 @@ def survey_json(survey: Survey) -> dict[str, Any]:
 
 
 def area_json(area: Area) -> dict[str, Any]:
-    """An area as plain data, in m and m²."""
+    """Return an area as JSON data, in m and m²."""
     return {
         "x": area.x,
         "y": area.y,

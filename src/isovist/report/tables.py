@@ -11,7 +11,7 @@ def _place(position: Any) -> str:
 
 
 def place_text(position: Any) -> str:
-    """A place in a title, in m."""
+    """Format a position for a title, in m."""
     return f"({position[0]:.2f}, {position[1]:.2f})"
 
 
@@ -23,7 +23,7 @@ def _table(title: str, *columns: str) -> Table:
 
 
 def print_example(rows: dict[str, Any]) -> None:
-    """The tables of the paper's section 7, each beside the exact value."""
+    """Print the tables of the paper's section 7, each beside the exact value."""
     console = Console()
     exact = rows["phi_exact"]
     shown = (0, 1, len(exact) // 2)

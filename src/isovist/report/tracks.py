@@ -20,11 +20,11 @@ COLUMNS = ("time", "verdict", "map", "x", "y", "yaw", "probability", "travelled_
 
 
 def update_json(update: Update, frame: str = "robot") -> dict[str, Any]:
-    """An update as plain data: m, rad, s and ms; errors only when the truth is known.
+    """Return an update of a tracker as JSON data: m, rad, s and ms; errors if the truth is known.
 
     Args:
-        update: Of a tracker.
-        frame: What the poses are of.
+        update: The update.
+        frame: Name of what the poses describe, such as "robot".
     """
     belief = update.belief
     report: dict[str, Any] = {
@@ -47,7 +47,7 @@ def update_json(update: Update, frame: str = "robot") -> dict[str, Any]:
 
 
 def write_updates(path: PathLike, updates: Sequence[Update]) -> None:
-    """Write a row of CSV for each update: s, m, rad; no place where there is none."""
+    """Write a CSV row for each update: s, m, rad; the pose is empty where there is none."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(COLUMNS)
@@ -64,7 +64,7 @@ def write_updates(path: PathLike, updates: Sequence[Update]) -> None:
 
 
 def track_text(log: Log | CloudLog, summary: Summary) -> str:
-    """What came of a log, in a few lines."""
+    """Describe the result of tracking a log in a few lines."""
     last, first, place = summary.last.belief, summary.first, log.T_robot_sensor
     shares = ", ".join(f"{verdict.value} {share:.1%}" for verdict, share in summary.shares.items())
     lines = [f"{last.verdict.value} at the end: {last.advice}"]

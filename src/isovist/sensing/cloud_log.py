@@ -19,13 +19,13 @@ Reader = Callable[[int], CloudScan]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CloudLog:
-    """Clouds in the order of the drive.
+    """A log of 3D scans in the order of a drive, with odometry.
 
     Attributes:
-        times: Of the clouds in s, shape (m,).  Read-only.
+        times: Time of each cloud in s, shape (m,).  Read-only.
         odometry: T_odom_robot, an array of m poses, or `None` where nothing tells it.
-        read: Gives the cloud of a number, as the sensor saw it.
-        numbers: That each of the m clouds has there, shape (m,).  Read-only.
+        read: Function that returns the cloud with a given number, as the sensor saw it.
+        numbers: Number by which `read` knows each of the m clouds, shape (m,).  Read-only.
         T_robot_sensor: Where the sensor sits on the robot.
         frame: Name of the robot's frame.
         truth: T_map_robot, an array of m poses, or `None`.
@@ -51,25 +51,25 @@ class CloudLog:
         return len(self.times)
 
     def scan(self, index: int) -> CloudScan:
-        """One of the clouds, with the place of its sensor."""
+        """Return one of the clouds as a scan with the mounting pose of its sensor."""
         seen = self.read(int(self.numbers[index]))
         return replace(seen, T_robot_sensor=self.T_robot_sensor, frame=self.frame)
 
     def odometry_at(self, index: int) -> Pose3 | None:
-        """T_odom_robot at one of them, where it is told."""
+        """Return the odometry pose T_odom_robot at a scan, or `None` without odometry."""
         return None if self.odometry is None else self.odometry[index]
 
     def truth_at(self, index: int) -> Pose3 | None:
-        """T_map_robot at one of them, where it is known."""
+        """Return the true pose T_map_robot at a scan, or `None` where it is unknown."""
         return None if self.truth is None else self.truth[index]
 
     def held(self) -> "CloudLog":
-        """The same with every cloud in memory, so that its files may go."""
+        """Return the log with every cloud in memory, so that its files may be deleted."""
         clouds = [self.read(int(number)) for number in self.numbers]
         return replace(self, read=clouds.__getitem__, numbers=np.arange(len(clouds)))
 
     def take(self, index: IntArray) -> "CloudLog":
-        """Some of the clouds, by their numbers, in this order."""
+        """Return a log of some of the clouds, by their numbers, in this order."""
         return replace(
             self,
             times=self.times[index],
@@ -81,5 +81,5 @@ class CloudLog:
     def chosen(
         self, *, every: int = 1, start: int = 0, stop: int | None = None, held_out: bool = False
     ) -> IntArray:
-        """Numbers of the clouds that are asked for, as of a `Log`."""
+        """Return the numbers of the selected clouds; the arguments are those of `Log.chosen`."""
         return choose_scans(len(self), None, every, start, stop, held_out)

@@ -22,7 +22,7 @@ TIE = 1e-9
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class CloudScan:
-    """One sweep of a range sensor in space.
+    """A 3D scan: one sweep of a lidar as points in the frame of the sensor.
 
     Attributes:
         points: Returns in the frame of the sensor, shape (k, 3), in m.  Read-only.
@@ -30,8 +30,8 @@ class CloudScan:
         range_min: Smallest distance the sensor reports, in m.
         range_max: Largest distance the sensor reports, in m.
         T_robot_sensor: Where the sensor sits on the robot.
-        roll: Of the robot against gravity, in rad, as an inertial sensor tells it; else 0.
-        pitch: The same about the y axis.
+        roll: Roll of the robot against gravity, in rad, from an inertial sensor; 0 if unknown.
+        pitch: Pitch of the robot against gravity, in rad, likewise.
         frame: Name of the robot's frame, which an answer gives the pose of; empty without one.
         times: When each return came, in s after the moment that the scan is of, shape (k,), or
             `None`: all at once.  Read-only.
@@ -90,7 +90,7 @@ class CloudScan:
             set_(self, "times", readonly(times[valid]))
 
     def within(self, limit: float) -> "CloudScan | None":
-        """The scan without returns farther than `limit` (m); `None` if too few are left."""
+        """Return the scan without returns beyond `limit` (m), or `None` if too few are left."""
         kept = self.distances <= limit
         if kept.all():
             return self
@@ -101,13 +101,13 @@ class CloudScan:
         return replace(self, points=self.points[kept], intensities=strengths, times=times)
 
     def straighten(self, motion: AnyPose, seconds: float) -> "CloudScan":
-        """The scan as it would be, had the sensor stood still where it was at time 0.
+        """Return the scan without motion distortion, as taken from the sensor pose at time 0.
 
         The sensor is taken to move and to turn at even pace; a scan without times stays as it is.
 
         Args:
-            motion: Of the sensor within so many seconds, T_before_after.
-            seconds: How long that took.
+            motion: Motion of the sensor within `seconds`, T_before_after.
+            seconds: Duration of the motion, in s.
         """
         if not seconds > 0.0:
             raise InputError.about("seconds", f"must be a positive time in s, got {seconds:g}.")
@@ -125,46 +125,49 @@ class CloudScan:
         return replace(self, points=points, range_min=0.0, range_max=np.inf, times=None)
 
     def mirrored(self) -> "CloudScan":
-        """What the same sensor means when it hangs upside down: left for right, up for down."""
+        """Return the scan of a sensor mounted upside down: y and z change sign."""
         return replace(self, points=self.points * [1.0, -1.0, -1.0])
 
     def scaled(self, factor: float) -> "CloudScan":
-        """The scan with points and limits times a factor, as in another unit of length."""
+        """Return the scan with points and limits multiplied by a factor."""
         low, high = scaled_limits(self.range_min, self.range_max, factor)
         return replace(self, points=self.points * factor, range_min=low, range_max=high)
 
     @property
     def T_level_sensor(self) -> Pose3:
-        """The sensor in a frame at its own place that looks ahead with the robot and is level."""
+        """The pose of the sensor in the level frame.
+
+        That frame lies at the sensor, is level with gravity, and looks ahead with the robot.
+        """
         return _level_frames(self)[0]
 
     @property
     def T_level_robot(self) -> Pose3:
-        """The robot in that level frame."""
+        """The pose of the robot in the level frame (see `T_level_sensor`)."""
         return _level_frames(self)[1]
 
     @property
     def T_robot_level(self) -> Pose3:
-        """That level frame as the robot sees it."""
+        """The pose of the level frame (see `T_level_sensor`) in the frame of the robot."""
         return _level_frames(self)[2]
 
     @property
     def distances(self) -> FloatArray:
-        """Of the returns from the sensor, shape (k,), in m."""
+        """The distances of the returns from the sensor, shape (k,), in m."""
         return np.asarray(np.linalg.norm(self.points, axis=1))
 
     @property
     def level_points(self) -> FloatArray:
-        """The returns in that level frame, shape (k, 3), in m.  Read-only."""
+        """The returns in the level frame (see `T_level_sensor`), (k, 3), in m.  Read-only."""
         return _level_points(self)
 
     def columns(self, width: float) -> int:
-        """How many columns of `width` rad of azimuth, in the frame of the sensor, hold returns."""
+        """Count the sensor-frame azimuth bins, `width` rad wide, that hold returns."""
         azimuth = np.arctan2(self.points[:, 1], self.points[:, 0]) + np.pi
         return int(np.count_nonzero(np.bincount((azimuth / width).astype(np.int64))))
 
     def spread(self, width: float) -> IntArray:
-        """Indices of returns spread evenly over directions: one for each bin that holds any.
+        """Return indices of returns spread evenly over directions, one for each bin with returns.
 
         Bins are `width` rad of azimuth and of elevation in the level frame.  The return nearest to
         the middle of a bin stands for it: the nearest one to the sensor would favour clutter.  Of
@@ -194,7 +197,7 @@ class CloudScan:
         return np.sort(last[last >= 0])
 
     def spread_out(self, side: float) -> IntArray:
-        """Indices of returns spread evenly over what they see: one for each cube that holds any.
+        """Return indices of returns spread evenly over 3D, one for each cube with returns.
 
         Cubes of `side` m lie around the sensor in the level frame; the return nearest to the middle
         of a cube stands for it.
@@ -237,7 +240,7 @@ def _spreads(scan: CloudScan) -> dict[float, IntArray]:
 
 
 def check_tilt(roll: float, pitch: float) -> None:
-    """An error unless a robot with this roll and pitch (rad) stands, whatever it stands on."""
+    """Check that a roll and pitch (rad) tilt the robot by less than 90°."""
     upright = np.cos(roll) * np.cos(pitch)
     if upright < TIE:
         raise InputError.about(

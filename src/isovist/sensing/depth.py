@@ -36,7 +36,7 @@ def cloud_of_depth(
     roll: float = 0.0,
     pitch: float = 0.0,
 ) -> "CloudScan":
-    """A scan in space from a depth image, equation (1).
+    """Make a 3D scan from a depth image, by equation (1).
 
     Args:
         image: Depths along the axis of the camera, shape (height, width): whole numbers in mm, as
@@ -45,8 +45,8 @@ def cloud_of_depth(
         stride: Take every so many pixels along both axes.
         range_max: Longest range that counts, in m.
         T_robot_sensor: Where the camera sits; its x axis looks ahead.
-        roll: Of the robot against gravity, in rad.
-        pitch: The same about the y axis.
+        roll: Roll of the robot against gravity, in rad.
+        pitch: Pitch of the robot against gravity, in rad.
     """
     from isovist.sensing.scan import Scan
 

@@ -16,17 +16,17 @@ UNTOLD = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Standard deviations of odometry, for every piece of the way.
+    """The standard deviations of odometry errors, per root of distance, turn or time.
 
-    Errors of pieces are independent, so variances grow with the way: after s m they are s times
-    the square of what is said here, however many updates the way is cut into.
+    Errors of pieces of the path are independent, so variances grow with its length: after s m
+    they are s times the square of the attribute, however many updates the path is cut into.
 
     Attributes:
-        along: Of the distance, in m per √m.
-        heading: Of the heading for driving, in rad per √m.
-        turning: Of the heading for turning, in rad per √rad.
-        still: Of x and y of a robot that seems not to move, in m per √s; 0.3 times that of its
-            heading, in rad per √s.
+        along: Standard deviation of the distance, in m per √m.
+        heading: Standard deviation of the heading from driving, in rad per √m.
+        turning: Standard deviation of the heading from turning, in rad per √rad.
+        still: Standard deviation of x and y of a robot that seems not to move, in m per √s; times
+            0.3 it is that of its heading, in rad per √s.
     """
 
     along: float = 0.05
@@ -41,14 +41,15 @@ class Drift:
                 raise InputError.about(name, f"must be a positive number, got {value}.")
 
     def covariance(self, motion: AnyPose, elapsed: float = UNTOLD) -> FloatArray:
-        """Of (x, y, yaw), in space of (x, y, yaw, z, roll, pitch), in m and rad.
+        """Return the covariance of a motion in its coordinates, in m² and rad².
 
-        The same along and across; what errors of the heading do to the place on the way is not in
-        it (`carry`).
+        The coordinates are (x, y, yaw) in 2D and (x, y, yaw, z, roll, pitch) in 3D.  Errors along
+        and across the motion are equal; what errors of the heading do to the position along the
+        path is not in it (`carry`).
 
         Args:
-            motion: By odometry.
-            elapsed: How long it took, in s.
+            motion: The motion by odometry.
+            elapsed: Duration of the motion, in s.
         """
         way, turn = way_of(motion)
         place = self.still**2 * elapsed + self.along**2 * way
@@ -59,7 +60,7 @@ class Drift:
     def carry(
         self, poses: FloatArray, spreads: FloatArray, motion: AnyPose, elapsed: float = UNTOLD
     ) -> tuple[FloatArray, FloatArray]:
-        """Poses, shape (K, D), and their covariances, shape (K, n, n), after a motion.
+        """Move poses, shape (K, D), and their covariances, shape (K, n, n), by a motion.
 
         Errors of the heading come up all along the way and turn what is left of it.  Simpson's
         rule over its start, middle and end has them exactly on a straight one.  Where roll and
@@ -77,6 +78,6 @@ class Drift:
         return moved, early + middle @ (Q / 1.5) @ middle.swapaxes(1, 2) + Q / 6.0
 
     def simulate(self, motion: Pose, random: np.random.Generator) -> Pose:
-        """The motion as such odometry would report it."""
+        """Return the motion with random errors, as such odometry would report it."""
         spread = np.sqrt(np.diag(self.covariance(motion)))
         return motion @ Pose.from_vector(random.normal(0.0, spread))

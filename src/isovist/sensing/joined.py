@@ -28,12 +28,12 @@ from isovist.types import FloatArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
-    """Two scans or more, the last one last; `joined` makes one.
+    """Two or more scans joined by odometry motions, the latest last; `joined` makes one.
 
     Attributes:
-        scans: All of the plane, or all in space.
-        motions: T_k,k+1 of the robot, in space of its tilted frames; one fewer than scans.
-        drift: How far these can be trusted.
+        scans: The scans, all in 2D or all in 3D.
+        motions: T_k,k+1 of the robot, in 3D between its tilted frames; one fewer than scans.
+        drift: Error model of these motions.
     """
 
     scans: tuple[Scan | CloudScan, ...]
@@ -42,29 +42,29 @@ class Joined:
 
     @property
     def last(self) -> Scan | CloudScan:
-        """The scan whose pose is asked for."""
+        """The last scan, whose pose is asked for."""
         return self.scans[-1]
 
     @property
     def T_level_robot(self) -> AnyPose:
-        """The robot at the last scan, in the level frame of that scan."""
+        """The pose of the robot at the last scan, in the level frame of that scan."""
         return self.last.T_level_robot
 
     @property
     def T_robot_level(self) -> AnyPose:
-        """That frame as the robot sees it."""
+        """The pose of the last scan's level frame in the frame of the robot."""
         return self.last.T_robot_level
 
     @property
     def robots(self) -> tuple[AnyPose, ...]:
-        """T_last_k of (1): the robot at each scan, in its own frame at the last one."""
+        """The pose T_last_k of the robot at each scan, in its frame at the last one, by (1)."""
         rest = (self.motions[k:] for k in range(len(self.motions)))
         start = type(self.last.T_level_robot)()
         return (*(reduce(matmul, motions).inverse for motions in rest), start)
 
     @property
     def views(self) -> tuple[AnyPose, ...]:
-        """The level frame of each scan in that of the last."""
+        """The pose of each scan's level frame in the level frame of the last scan."""
         return tuple(
             self.T_level_robot @ robot @ scan.T_robot_level
             for robot, scan in zip(self.robots, self.scans, strict=True)
@@ -72,7 +72,7 @@ class Joined:
 
     @property
     def errors(self) -> FloatArray:
-        """Variances of `views` in x, y, yaw, z, roll and pitch, in m² and rad², shape (k, 6)."""
+        """The variances of `views` in x, y, yaw, z, roll, pitch, in m² and rad², shape (k, 6)."""
         rows = [np.zeros(6)]
         way = 0.0
         for motion in reversed(self.motions):
@@ -85,28 +85,28 @@ class Joined:
 
     @property
     def span(self) -> float:
-        """Largest distance of a scan from the last one, in m."""
+        """The largest distance of a scan from the last one, in m."""
         return max(float(np.linalg.norm(robot.position)) for robot in self.robots)
 
     @property
     def distances(self) -> FloatArray:
-        """Lengths of the valid beams of all scans, in m."""
+        """The lengths of the valid beams of all scans, in m."""
         return np.concatenate([scan.distances for scan in self.scans])
 
     def within(self, limit: float) -> "Look | None":
-        """Return the scans without beams longer than `limit` (m); blind ones are left out.
+        """Return the scans without beams longer than `limit` (m), and drop scans left empty.
 
-        `None` if the last is blind.
+        `None` if the last scan has no beam left.
         """
         sighted, motion = leave_out_blind(self, limit)
         return sighted if motion is None else None
 
     def mirrored(self) -> "Joined":
-        """What the scans mean when the sensor hangs upside down; the robot moves as before."""
+        """Return the scans of a sensor mounted upside down, with the same robot motions."""
         return replace(self, scans=tuple(scan.mirrored() for scan in self.scans))
 
     def scaled(self, factor: float) -> "Joined":
-        """Scans and motions times a factor, as on a map of another size."""
+        """Return the joined scans with their lengths and motions multiplied by a factor."""
         return replace(
             self,
             scans=tuple(scan.scaled(factor) for scan in self.scans),
@@ -123,7 +123,7 @@ def leave_out_blind(scan: Look, limit: float) -> tuple[Look | None, AnyPose | No
     """Leave out beams that are too long, and scans that have no others.
 
     Args:
-        scan: One, or several.
+        scan: One scan, or several joined.
         limit: Length of the longest beam that is kept, in m.
 
     Returns:
@@ -146,12 +146,12 @@ def leave_out_blind(scan: Look, limit: float) -> tuple[Look | None, AnyPose | No
 
 
 def last_of(scan: Look) -> Scan | CloudScan:
-    """The scan whose pose is asked for."""
+    """Return the last scan of several, or a single scan itself."""
     return scan.last if isinstance(scan, Joined) else scan
 
 
 def unlit(scan: L) -> L:
-    """What a search on several maps compares: in the plane, scans without their intensities."""
+    """Return 2D scans without their intensities, to compare several maps; 3D scans unchanged."""
     if isinstance(scan, Joined):
         return cast("L", replace(scan, scans=tuple(unlit(one) for one in scan.scans)))
     if isinstance(scan, CloudScan) or scan.intensities is None:
@@ -165,13 +165,13 @@ def joined(
     motions: Sequence[AnyPose] | None = None,
     drift: Drift | None = None,
 ) -> Look:
-    """One scan as it is, several as one.
+    """Join several scans into one, or return a single scan as it is.
 
     Args:
         scans: One, or a list of them, oldest first.
-        motions: The robot at each scan after the first, in its frame at the scan before.  In space
+        motions: The robot at each scan after the first, in its frame at the scan before.  In 3D
             a `Pose` is a motion on level ground, whatever the tilts that the scans tell.
-        drift: How far the motions can be trusted.
+        drift: Error model of the motions.
     """
     if isinstance(scans, Scan | CloudScan | Joined):
         if motions is not None or drift is not None:

@@ -43,7 +43,7 @@ LEVEL = float(np.radians(0.8))
 
 @once_for_each
 def ground_of(scan: CloudScan) -> FloatArray | None:
-    """a, b and c of (1) in the level frame of a scan, or `None` where no ground is seen."""
+    """Return the ground plane a, b, c of (1) in the level frame, or `None` if none is seen."""
     p = scan.level_points
     p = p[(p[:, 2] < ABOVE) & (np.hypot(p[:, 0], p[:, 1]) < FAR)]
     if len(p) < FEWEST:
@@ -78,7 +78,7 @@ def ground_of(scan: CloudScan) -> FloatArray | None:
 
 
 def levelled(scan: CloudScan) -> tuple[CloudScan, float]:
-    """The scan as it would be were its ground level, and by how much that turns it, in rad.
+    """Return the scan with roll and pitch that level its ground, and the turn in rad.
 
     Roll and pitch of the robot are changed, no point is.  A scan without ground stays as it is.
     """
@@ -90,7 +90,7 @@ def levelled(scan: CloudScan) -> tuple[CloudScan, float]:
 
 
 def held_up(scan: CloudScan, up: FloatArray) -> tuple[CloudScan, float]:
-    """The scan as it would be were `up`, in its level frame, the vertical, and the turn in rad."""
+    """Return the scan with `up`, in its level frame, as the vertical, and the turn in rad."""
     # Turn the level frame so that `up` becomes ẑ: its pitch and roll, its heading as it was.
     pitch = -np.arctan2(up[0], up[2])
     roll = np.arctan2(up[1], np.hypot(up[0], up[2]))
@@ -100,7 +100,10 @@ def held_up(scan: CloudScan, up: FloatArray) -> tuple[CloudScan, float]:
 
 
 def leaning(scan: Look) -> list[CloudScan]:
-    """A cloud that tells no roll and pitch, upright by each way that may be up (`planes`)."""
+    """Return an untilted 3D scan made upright by each possible up direction (`planes`).
+
+    The list is empty for a 2D scan or one that tells its roll and pitch.
+    """
     if not isinstance(scan, CloudScan) or (scan.roll, scan.pitch) != (0.0, 0.0):
         return []
     ups = ups_of(scan) @ scan.T_robot_sensor.rotation.T
@@ -109,7 +112,7 @@ def leaning(scan: Look) -> list[CloudScan]:
 
 
 def on_level_ground(scan: Scan | CloudScan) -> Scan | CloudScan:
-    """A cloud that leans, though nobody said so, levelled by its ground; any other as it is."""
+    """Return a 3D scan that tells no tilt levelled by its ground, and any other unchanged."""
     if not isinstance(scan, CloudScan) or (scan.roll, scan.pitch) != (0.0, 0.0):
         return scan
     flat, by = levelled(scan)
@@ -117,9 +120,9 @@ def on_level_ground(scan: Scan | CloudScan) -> Scan | CloudScan:
 
 
 def all_on_level_ground(scan: Look) -> Look:
-    """The same of one scan or of each of several.
+    """Level one scan, or each of several joined scans, by its ground (`on_level_ground`).
 
-    Motions between these that know of no tilt are of level frames then.
+    Motions between these that had no tilt are then converted to the tilted frames.
     """
     if not isinstance(scan, Joined):
         return on_level_ground(scan)

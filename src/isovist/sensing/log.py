@@ -18,10 +18,10 @@ from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, as_floa
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Log:
-    """Scans in the order of the drive, each with the odometry of its moment.
+    """A log of 2D scans in the order of a drive, each with odometry at its time.
 
     Attributes:
-        times: Of the scans in s, as the log stamps them, shape (m,).  Read-only.
+        times: Time of each scan in s, as the log stamps them, shape (m,).  Read-only.
         odometry: T_odom_robot as x, y (m) and yaw (rad), shape (m, 3).  Read-only.
         readings: Ranges in m, scan after scan, missing returns too.  Read-only.
         starts: Where the readings of each scan begin, and the end, shape (m + 1,).  Read-only.
@@ -85,7 +85,7 @@ class Log:
         sensor: Pose,
         sweep: float,
     ) -> "Log":
-        """From scans of one sensor that have times; those without a valid beam are left out."""
+        """Make a log from one sensor's scans with times, without scans that lack a valid beam."""
         assert scans.times is not None
         m, n = scans.ranges.shape
         with np.errstate(over="ignore"):  # what is beyond all measure becomes infinite: missing
@@ -110,7 +110,7 @@ class Log:
         return len(self.times)
 
     def scan(self, index: int) -> Scan:
-        """One of the scans, with the place of its sensor, straightened when there is a sweep."""
+        """Return a scan with its sensor's mounting pose, straightened if `sweep` is above 0."""
         ranges = self.readings[self.starts[index] : self.starts[index + 1]].astype(np.float64)
         first, step, low, high = (float(value) for value in self.beams[index])
         bearings = np.asarray(first + step * np.arange(ranges.size), dtype=np.float64)
@@ -131,7 +131,7 @@ class Log:
         return Pose.from_vector(share * (before.inverse @ after).vector)
 
     def take(self, index: IntArray) -> "Log":
-        """Some of the scans, by their numbers, in this order."""
+        """Return a log of some of the scans, by their numbers, in this order."""
         pieces = [self.readings[self.starts[i] : self.starts[i + 1]] for i in index]
         return replace(
             self,
@@ -145,12 +145,12 @@ class Log:
         )
 
     def until(self, at: float | None, count: int, apart: float) -> tuple[list[Scan], list[Pose]]:
-        """The last scans before a moment, and the motions of the robot from each to the next.
+        """Return the last scans up to a time, and the robot's motions from each to the next.
 
         Args:
             at: Time of the last of them, in s after the first scan; `None` for the end of the log.
-            count: How many.
-            apart: Least way between two of them by odometry, in m.
+            count: Number of scans.
+            apart: Least distance between two of them by odometry, in m.
         """
         if count < 1:
             raise InputError(f"At least 1 scan must be taken, got {count}.", field="count")
@@ -177,7 +177,7 @@ class Log:
     def chosen(
         self, *, every: int = 1, start: int = 0, stop: int | None = None, held_out: bool = False
     ) -> IntArray:
-        """Numbers of the scans that are asked for: every so many of those from `start` to `stop`.
+        """Return the numbers of the selected scans: every so many from `start` to before `stop`.
 
         Args:
             every: 1 for all.
@@ -188,18 +188,21 @@ class Log:
         return choose_scans(len(self), self.held_out, every, start, stop, held_out)
 
     def odometry_at(self, index: int) -> Pose:
-        """T_odom_robot at one of the scans."""
+        """Return the odometry pose T_odom_robot at one of the scans."""
         return Pose.from_vector(self.odometry[index])
 
     def truth_at(self, index: int) -> Pose | None:
-        """T_map_robot at one of the scans, where it is known."""
+        """Return the true pose T_map_robot at a scan, or `None` where it is unknown."""
         return None if self.truth is None else Pose.from_vector(self.truth[index])
 
 
 def choose_scans(
     count: int, free: BoolArray | None, every: int, start: int, stop: int | None, held_out: bool
 ) -> IntArray:
-    """`Log.chosen` of `count` scans, of which those that are `free` did not go into the map."""
+    """Return the numbers of the selected scans out of `count`; see `Log.chosen`.
+
+    Scans that are `free` did not go into the map.
+    """
     if every < 1:
         raise InputError.about("every", f"must be 1 or more, got {every}.")
     if not 0 <= start < count or (stop is not None and not start < stop <= count):

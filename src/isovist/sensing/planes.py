@@ -35,7 +35,7 @@ APART = float(np.cos(np.radians(10.0)))
 
 
 def normals_of(scan: CloudScan) -> FloatArray:
-    """Normals of the planes with most votes, in the frame of the sensor, shape (k, 3)."""
+    """Return normals of the planes with most votes, in the frame of the sensor, shape (k, 3)."""
     from scipy.spatial import cKDTree
 
     scan = replace(scan, T_robot_sensor=Pose3(), roll=0.0, pitch=0.0)  # what it tells counts not
@@ -67,7 +67,7 @@ def normals_of(scan: CloudScan) -> FloatArray:
 
 
 def ups_of(scan: CloudScan) -> FloatArray:
-    """Unit vectors that may point up, in the frame of the sensor, shape (2k, 3); may be none."""
+    """Return unit vectors that may point up, in the sensor frame, shape (2k, 3); may be none."""
     normals = normals_of(scan)
     across = [np.cross(a, b) for a, b in combinations(normals[:CROSSED], 2)]
     lengths = [float(np.linalg.norm(way)) for way in across]

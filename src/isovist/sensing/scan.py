@@ -23,7 +23,7 @@ SAME = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scan:
-    """One sweep of a range sensor in the plane.
+    """A 2D scan: one sweep of a planar range sensor.
 
     A return that is NaN, infinite, 0 (below 1 nm), below `range_min`, or at or above `range_max` is
     missing: it is masked, never taken for a distance.  Bearings are sorted, counter-clockwise, in
@@ -111,7 +111,9 @@ class Scan:
         T_robot_sensor: Pose | None = None,
         sigmas: ArrayLike | None = None,
     ) -> "Scan":
-        """From the fields of a ROS LaserScan: beam k points to angle_min + k·angle_increment.
+        """Make a scan from the fields of a ROS LaserScan.
+
+        Beam k points to angle_min + k·angle_increment.
 
         `T_robot_sensor` says where the sensor sits on the robot; `None` is its centre.  `sigmas`
         are the standard deviations of the ranges, in m.
@@ -129,12 +131,12 @@ class Scan:
         return cls(bearings, values, range_min, range_max, strengths, place, sigmas=own)
 
     def straighten(self, motion: Pose) -> "Scan":
-        """The scan as it would be, had the sensor stood still in the middle of its sweep.
+        """Return the scan without motion distortion, as taken in the middle of its sweep.
 
         Beams are taken to follow each other at even pace, counter-clockwise.
 
         Args:
-            motion: Of the sensor from the first to the last beam, T_first_last.
+            motion: Motion of the sensor from the first to the last beam, T_first_last.
         """
         b, r = self.bearings, self.ranges
         span = b[-1] - b[0]
@@ -149,12 +151,12 @@ class Scan:
         return replace(self, bearings=bearings, ranges=ranges, range_min=0.0, range_max=np.inf)
 
     def mirrored(self) -> "Scan":
-        """What the same sensor means when it hangs upside down: left and right change sides."""
+        """Return the scan of a sensor mounted upside down, with left and right exchanged."""
         ranges = np.where(self.valid, self.ranges, np.nan)
         return replace(self, bearings=-self.bearings, ranges=ranges)
 
     def scaled(self, factor: float) -> "Scan":
-        """The scan with ranges and limits times a factor, as in another unit of length."""
+        """Return the scan with ranges and limits multiplied by a factor."""
         low, high = scaled_limits(self.range_min, self.range_max, factor)
         ranges = np.where(self.valid, self.ranges * factor, np.nan)
         sigmas = None if self.sigmas is None else self.sigmas * factor
@@ -171,7 +173,7 @@ class Scan:
         roll: float = 0.0,
         pitch: float = 0.0,
     ) -> "CloudScan":
-        """A scan in space, from points in the frame of the sensor, shape (k, 3), in m.
+        """Make a 3D scan from points in the frame of the sensor, shape (k, 3), in m.
 
         The arguments are the attributes of `CloudScan`.
         """
@@ -189,13 +191,13 @@ class Scan:
 
     @staticmethod
     def from_depth(image: ArrayLike, intrinsics: ArrayLike, **options: Any) -> "CloudScan":
-        """A scan in space from a depth image; the arguments are those of `depth.cloud_of_depth`."""
+        """Make a 3D scan from a depth image; see `depth.cloud_of_depth` for the arguments."""
         from isovist.sensing.depth import cloud_of_depth
 
         return cloud_of_depth(image, intrinsics, **options)
 
     def within(self, limit: float) -> "Scan | None":
-        """The scan without the beams that are longer than `limit` (m); `None` if none is left."""
+        """Return the scan without beams longer than `limit` (m), or `None` if none is left."""
         kept = self.valid & (self.ranges <= limit)
         if np.count_nonzero(kept) == np.count_nonzero(self.valid):
             return self
@@ -204,35 +206,35 @@ class Scan:
 
     @property
     def T_level_robot(self) -> Pose:
-        """The robot in the frame that is searched for: that of the sensor itself."""
+        """The pose of the robot in the frame of the sensor, whose pose a search finds."""
         return self.T_robot_sensor.inverse
 
     @property
     def T_robot_level(self) -> Pose:
-        """That frame as the robot sees it."""
+        """The pose of the sensor in the frame of the robot, the inverse of `T_level_robot`."""
         return self.T_robot_sensor
 
     @property
     def endpoints(self) -> FloatArray:
-        """Ends of the valid beams in the frame of the sensor, shape (k, 2), in m."""
+        """The ends of the valid beams in the frame of the sensor, shape (k, 2), in m."""
         b, r = self.bearings[self.valid], self.ranges[self.valid]
         return np.stack([r * np.cos(b), r * np.sin(b)], axis=-1)
 
     @property
     def distances(self) -> FloatArray:
-        """Lengths of the valid beams, shape (k,), in m."""
+        """The lengths of the valid beams, shape (k,), in m."""
         return self.ranges[self.valid]
 
     @property
     def field_of_view(self) -> float:
-        """Angle from the first to the last beam, in rad."""
+        """The angle from the first to the last beam, in rad."""
         return float(self.bearings[-1] - self.bearings[0])
 
     @property
     def beam_widths(self) -> FloatArray:
-        """Angles that each beam owns, shape (m,), in rad.
+        """The angle that each beam covers, shape (m,), in rad.
 
-        A beam owns half the way to each neighbour, but at most 0.75 times the median spacing on
+        A beam owns half the angle to each neighbour, but at most 0.75 times the median spacing on
         either side, so that a hole between beams stays a hole.  Beams that repeat a bearing share
         what it owns.
         """
@@ -256,7 +258,7 @@ class Scan:
 
 
 def check_limits(range_min: float, range_max: float) -> None:
-    """An error unless these can be the limits of a sensor, in m."""
+    """Check that 0 ≤ `range_min` < `range_max`, the limits of a sensor in m."""
     if not 0.0 <= range_min < range_max:
         raise InputError.about(
             ("range_min", "range_max"),
@@ -265,7 +267,7 @@ def check_limits(range_min: float, range_max: float) -> None:
 
 
 def in_millimetres(ranges: FloatArray, range_min: float, range_max: float) -> str:
-    """A question for whoever gave ranges that would do in mm; empty when they would not."""
+    """Return a hint if the ranges would be valid in mm, or an empty string if not."""
     seen = ranges[np.isfinite(ranges) & (ranges > 0.0)]
     # The upper median: the mean of the two in the middle may overflow.
     middle = float(np.partition(seen, seen.size // 2)[seen.size // 2]) if seen.size else 0.0
@@ -274,14 +276,14 @@ def in_millimetres(ranges: FloatArray, range_min: float, range_max: float) -> st
 
 
 def scaled_limits(range_min: float, range_max: float, factor: float) -> tuple[float, float]:
-    """The limits of a sensor times a factor, in m."""
+    """Return the range limits of a sensor multiplied by a factor, in m."""
     if not 0.0 < factor < np.inf:
         raise InputError.about("factor", f"must be a positive number, got {factor}.")
     return range_min * factor, range_max * factor
 
 
 def as_strengths(intensities: ArrayLike, shape: tuple[int, ...], like: str) -> FloatArray:
-    """Intensities as an array of its own, of the shape of what they belong to."""
+    """Return a new array of intensities after a check that it has the required shape."""
     strengths = np.array(intensities, dtype=np.float64)
     if strengths.shape != shape:
         raise InputError.about(

@@ -12,7 +12,7 @@ from isovist.types import BoolArray, FloatArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScanSet:
-    """Scans of one sensor with their poses.
+    """A set of scans of one sensor, with their poses.
 
     Attributes:
         ranges: In m, as the file has them, missing returns too; shape (N, B).  Read-only.
@@ -37,13 +37,13 @@ class ScanSet:
 
     @property
     def usable(self) -> BoolArray:
-        """Which scans have a valid beam, so that `scan` can give them; shape (N,)."""
+        """The mask of scans that have a valid beam, so that `scan` can give them; shape (N,)."""
         with np.errstate(invalid="ignore"):
             valid = (self.ranges > 0.0) & (self.ranges < self.range_max)
         return np.asarray((valid & np.isfinite(self.ranges)).any(axis=1))
 
     def scan(self, index: int) -> Scan:
-        """One of the scans."""
+        """Return one of the scans."""
         try:
             return Scan(self.bearings, self.ranges[index], range_max=self.range_max)
         except InputError as error:

@@ -26,7 +26,7 @@ from isovist.types import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
-    """What is met along some directions.
+    """The walls that rays meet along some directions.
 
     Attributes:
         world: The map.
@@ -45,27 +45,27 @@ class Seen:
     origins: FloatArray | None = None
 
     def places(self, met: BoolArray) -> FloatArray:
-        """Hit points of some of the rays, shape (k, d), in m."""
+        """Return the hit points of the rays selected by `met`, shape (k, d), in m."""
         assert self.origins is not None  # every sum over directions says where its rays begin
         starts = np.broadcast_to(self.origins, self.directions.shape)[met]
         return np.asarray(starts + self.ranges[met, None] * self.directions[met])
 
 
 class Signal(Protocol):
-    """A scalar function on directions."""
+    """A scalar function on directions, such as the range or intensity of the first wall."""
 
     @property
     def kinks(self) -> tuple[float, ...]:
-        """Ranges in m at which the signal is not smooth."""
+        """The ranges in m at which the signal is not smooth."""
 
     def values(self, seen: Seen) -> FloatArray:
-        """f along each direction, shape (m,)."""
+        """Return the signal f along each direction, shape (m,)."""
 
     def gradients(self, seen: Seen) -> FloatArray:
-        """∇_p f along each direction, shape (m, d)."""
+        """Return the gradient ∇_p f along each direction, shape (m, d)."""
 
     def of_walls(self, world: Map) -> FloatArray | None:
-        """The signal on each wall where it is constant on walls, shape (walls,), else `None`."""
+        """Return the signal of each wall, shape (walls,), or `None` if it varies on walls."""
 
 
 class _Bounded:
@@ -81,13 +81,13 @@ class _Bounded:
 
 @dataclass(frozen=True, slots=True)
 class Range(_Bounded):
-    """The range, or a bounded function of it.
+    """The signal that is the range, or a bounded function of it.
 
     Attributes:
         maximum: Ranges beyond it count as it, in m.
         transform: "linear" f = r, "saturating" f = r/(r + scale), or "logarithmic"
             f = scale·log(1 + r/scale).
-        scale: In m.
+        scale: Scale of the transform, in m.
     """
 
     maximum: float = np.inf
@@ -105,7 +105,7 @@ class Range(_Bounded):
             raise InputError.about("scale", f"must be positive and finite, got {self.scale} m.")
 
     def of_ranges(self, ranges: FloatArray) -> FloatArray:
-        """F(r) for plain ranges, shape (...); `inf` is beyond the maximum."""
+        """Return f(r) for plain ranges, shape (...); `inf` is beyond the maximum."""
         r = np.minimum(ranges, self.maximum)
         if self.transform == "linear":
             return r
@@ -115,7 +115,7 @@ class Range(_Bounded):
         return self.scale * np.log1p(r / self.scale)
 
     def slopes(self, ranges: FloatArray) -> FloatArray:
-        """f′(r), 0 beyond the maximum, shape (...)."""
+        """Return the derivative f′(r), 0 beyond the maximum, shape (...)."""
         inside = ranges < self.maximum
         r = np.where(inside, ranges, 0.0)
         if self.transform == "linear":
@@ -145,13 +145,13 @@ class Range(_Bounded):
 
 
 def range_gradients(seen: Seen) -> FloatArray:
-    """∇_p r, equation (1), shape (m, d); zero where nothing is met."""
+    """Return the gradient ∇_p r, equation (1), shape (m, d); zero where nothing is met."""
     cosines = np.einsum("ij,ij->i", seen.normals, seen.directions)
     return -seen.normals / np.where(cosines == 0.0, 1.0, cosines)[:, None]
 
 
 def seen_by(signal: "Signal", ranges: FloatArray, strengths: FloatArray | None) -> FloatArray:
-    """What a sensor that measures ranges (m) and perhaps intensities saw of a signal."""
+    """Return a signal as measured by a sensor, from its ranges (m) and perhaps intensities."""
     if isinstance(signal, Range):
         return signal.of_ranges(ranges)
     if not isinstance(signal, Intensity):
@@ -178,7 +178,7 @@ class _Constant(_Bounded):
 
     @abstractmethod
     def of_walls(self, world: Map) -> FloatArray:
-        """The value on each wall."""
+        """Return the value on each wall."""
 
     def values(self, seen: Seen) -> FloatArray:
         met = (seen.walls >= 0) & (seen.ranges < self.maximum)
@@ -190,7 +190,7 @@ class _Constant(_Bounded):
 
 @dataclass(frozen=True, slots=True)
 class Intensity(_Constant):
-    """Reflectance of the first wall; `missing` where nothing is met or beyond `maximum` (m)."""
+    """The reflectance of the first wall; `missing` without one within `maximum` (m)."""
 
     maximum: float = np.inf
     missing: float = 0.0
@@ -208,7 +208,7 @@ class Intensity(_Constant):
 
 @dataclass(frozen=True, slots=True)
 class SurfaceGradient(_Constant):
-    """Norm of the gradient of a surface attribute at the first wall.
+    """The norm of the gradient of a surface attribute at the first wall.
 
     On a map whose walls carry an attribute, linear on each wall, that is ‖∇a‖ along the wall.  On
     a height field it may be that of the height z over the ground, the tangent of the slope.
@@ -255,7 +255,7 @@ class SurfaceGradient(_Constant):
 
 @dataclass(frozen=True, slots=True)
 class FieldGradient(_Bounded):
-    """‖∇s‖ of any field s of places, at the first wall: the paper's surface gradient.
+    """The gradient norm ‖∇s‖ of any field s at the first wall: the paper's surface gradient.
 
     With g = ∇s and H its Hessian at the hit point, the attribute a = ‖g‖ has ∇a = H g/‖g‖, and
     equation (2) gives the gradient of the signal.  The exact quadrature knows how smooth the

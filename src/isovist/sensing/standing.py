@@ -31,7 +31,7 @@ MOST = 20
 
 
 def merge(scans: Sequence[Scan]) -> Scan:
-    """One scan of several that a robot took on the spot.
+    """Merge several scans that a robot took at one place into one scan, by median ranges.
 
     Args:
         scans: At least one; of one sensor, in one place.
@@ -100,11 +100,11 @@ class Stand:
 
     @classmethod
     def at(cls, place: AnyPose, scan: Scan | CloudScan) -> "Stand":
-        """Of a robot that has just come."""
+        """Start a stand of a robot that has just stopped, with its first scan."""
         return cls(place, [scan] if isinstance(scan, Scan) else [], scan)
 
     def takes(self, place: AnyPose, scan: Scan | CloudScan, slack: tuple[float, float]) -> bool:
-        """Add a scan, if it is of the same sensor in the same place; whether it is.
+        """Add a scan if it is of the same sensor at the same place, and return whether it was.
 
         Args:
             place: T_odom_sensor.

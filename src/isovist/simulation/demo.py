@@ -28,13 +28,13 @@ HEIGHT, CEILING = 1.0, 2.8  # m, of the sensor and of the rooms
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Demonstration:
-    """A robot that was dropped somewhere, and what it found.
+    """A simulated robot at an unknown place, with its scan and its answer.
 
     Attributes:
         atlas: What the robot knows: the plan, without furniture.
         scan: What it saw: the floor as it is, through a noisy lidar.
-        truth: Where it is.
-        answer: Where it thinks it is.
+        truth: True pose of the robot.
+        answer: Result of localization.
     """
 
     atlas: Atlas
@@ -44,19 +44,19 @@ class Demonstration:
 
     @property
     def error(self) -> tuple[float, float]:
-        """Of the best estimate, in m and rad; infinite without one."""
+        """Error of the best estimate in m and rad; infinite if there is none."""
         best = self.answer.best
         return (np.inf, np.inf) if best is None else pose_error(best.pose, self.truth)
 
     @property
     def right(self) -> bool:
-        """Whether the best estimate is the place of the truth."""
+        """Whether the best estimate is at the true pose."""
         best = self.answer.best
         return best is not None and is_same(best.pose, self.truth, LocalizationSettings())
 
 
 def demonstrate(seed: int = 0) -> Demonstration:
-    """Drop a robot at a random place of the office floor of that seed, and ask where it is."""
+    """Locate a robot at a random place of the office floor that belongs to a seed."""
     floor = office_floor(seed)
     rng = np.random.default_rng(seed)
     truth = somewhere(floor.reality, rng)
@@ -64,7 +64,7 @@ def demonstrate(seed: int = 0) -> Demonstration:
 
 
 def demonstrate_in_space(seed: int = 0) -> Demonstration:
-    """The same in space: a building with floor and ceiling, and a spinning lidar of 16 rings."""
+    """Locate a robot with a 3D lidar of 16 rings in a building that belongs to a seed."""
     floor = office_floor(seed, length=24.0, rows=2)
     atlas = build(MeshMap.extrude(floor.plan, 0.0, CEILING), height=HEIGHT)
     rng = np.random.default_rng(seed)
@@ -85,7 +85,7 @@ def _ask(
 
 
 def somewhere(world: SegmentMap, rng: np.random.Generator) -> Pose:
-    """A random pose with room to stand."""
+    """Return a random pose with room for the robot."""
     low, high = world.bounds
     while True:
         place = rng.uniform(low, high)

@@ -27,12 +27,12 @@ from isovist.types import FloatArray, readonly
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """A drive from waking up to being sure.
+    """A drive of a lost robot, from its first scan until it is localized or gives up.
 
     Attributes:
-        rule: That chose the ways.
-        steps: One for each update.
-        distance: Driven until unique, or until the run gave up, in m.
+        rule: Rule that chose where to drive.
+        steps: State after each update.
+        distance: Distance driven until unique, or until the run gave up, in m.
         unique: Whether it became unique.
         right: Whether it did and the best estimate is within 0.5 m and 10° of the truth.
     """
@@ -45,17 +45,17 @@ class Run:
 
     @property
     def poses(self) -> FloatArray:
-        """(x, y, yaw) of the truth at each update, shape (n, 3)."""
+        """True poses (x, y, yaw) at each update, shape (n, 3), in m and rad."""
         return readonly(np.array([step.truth.vector for step in self.steps]))
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """Of the belief at each update."""
+        """Verdicts of the tracker at each update."""
         return tuple(step.belief.verdict for step in self.steps)
 
     @property
     def proposals(self) -> tuple[Proposal, ...]:
-        """In the order in which they were followed."""
+        """Proposals in the order in which they were followed."""
         seen = {id(s.proposal): s.proposal for s in self.steps if s.proposal is not None}
         return tuple(seen.values())
 
@@ -73,19 +73,19 @@ def explore(
     settings: RobotSettings | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Run:
-    """Drive until the tracker says "unique", or for `limit` m, or that it cannot get away.
+    """Drive until the tracker says "unique", for at most `limit` m or until the robot is stuck.
 
     Args:
         atlas: The map; its walls are also what the sensor sees.
         start: True pose T_world_robot at the start, unknown to the robot.
         lidar: The sensor.
         rule: Where to drive.
-        drift: Of the odometry, simulated and believed.
-        seed: Of sensor, odometry and random legs.
-        limit: In m.
-        ground: Of the map, when it is at hand already.
+        drift: Error model of the odometry, for the simulation and for the tracker.
+        seed: Seed of sensor noise, odometry noise and random legs.
+        limit: Most distance to drive, in m.
+        ground: Ground of the map, if it was made already.
         settings: What the robot is and how it moves.
-        progress: Told the share of the limit that is driven.
+        progress: Called with the share of the limit that is driven.
     """
     rule, chosen = Rule.from_text(rule), checked_settings(RobotSettings, settings)
     if not (np.isfinite(limit) and limit > 0.0):
@@ -131,14 +131,14 @@ def explore(
 def ambiguous_starts(
     atlas: Atlas, lidar: Lidar | SpinningLidar, count: int, *, seed: int = 0, tries: int = 40
 ) -> Iterator[tuple[Pose, int]]:
-    """Random poses whose first verdict is ambiguous, each with the seed for which it is so.
+    """Yield random poses whose first verdict is ambiguous, each with the seed that was used.
 
     Args:
         atlas: The map.
         lidar: The sensor.
-        count: How many at most.
-        seed: Of the poses.
-        tries: Poses looked at, for each one wanted.
+        count: Most poses to yield.
+        seed: Seed of the poses.
+        tries: Number of poses to try for each one wanted.
     """
     _check_seed(seed)
     settings = RobotSettings()
@@ -166,7 +166,7 @@ def ambiguous_starts(
 
 
 def lost_start(atlas: Atlas, lidar: Lidar | SpinningLidar, seed: int) -> tuple[Pose, int]:
-    """A random pose from which one scan is not enough, and the seed for which it is so."""
+    """Return a random pose from which one scan is not enough, and the seed that was used."""
     for found in ambiguous_starts(atlas, lidar, 1, seed=seed):
         return found
     raise InputError(

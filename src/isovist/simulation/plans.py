@@ -21,12 +21,12 @@ Wall = tuple[float, float, float, float]
 
 @dataclass(slots=True, eq=False)
 class Sketch:
-    """What is drawn of a plan: the rectangle around it, walls, doors in gaps of them, solid blocks.
+    """Drawing of a floor plan: its rectangle, walls, doors in gaps of walls, and solid blocks.
 
     Attributes:
         size: Length along x and width along y.
         walls: Ends (x, y, x, y) of thin walls.
-        doors: The same of doors.
+        doors: Ends (x, y, x, y) of doors.
         blocks: Lowest and highest corner (x, y, x, y) of blocks.
     """
 
@@ -36,12 +36,12 @@ class Sketch:
     blocks: list[Wall] = field(default_factory=list)
 
     def wall_with_door(self, x: float, stop: float, y: float, door: float) -> None:
-        """A wall along x with a door that begins there."""
+        """Add a wall along x from x to `stop`, with a door that begins at `door`."""
         self.walls += [(x, y, door, y), (door + DOOR, y, stop, y)]
         self.doors.append((door, y, door + DOOR, y))
 
     def add_copy(self, along: tuple[float, float]) -> None:
-        """All that is drawn once more, with x and y taken from the far end where `along` is −1."""
+        """Add a copy of everything, mirrored along each axis where `along` is −1."""
 
         def copy(line: Wall) -> Wall:
             (u, v), (length, width) = along, self.size
@@ -56,7 +56,7 @@ class Sketch:
 
     @property
     def outline(self) -> list[tuple[float, float]]:
-        """Corners of the rectangle around it."""
+        """Corners of the surrounding rectangle, in m."""
         length, width = self.size
         return [(0.0, 0.0), (length, 0.0), (length, width), (0.0, width)]
 
@@ -65,7 +65,7 @@ Random = np.random.Generator
 
 
 def office(random: Random) -> Sketch:
-    """Rooms of many sizes along corridors, each with columns of its own."""
+    """Draw an office: rooms of many sizes along corridors, each with columns of its own."""
     drawn = draw_floor(int(random.integers(1 << 31)), float(random.uniform(18.0, 36.0)), 2)
     sketch = Sketch(drawn.outline[2], list(drawn.walls))
     sketch.doors = [(x, y, x + DOOR, y) for x, y in drawn.doors]
@@ -75,7 +75,7 @@ def office(random: Random) -> Sketch:
 
 
 def hall(random: Random) -> Sketch:
-    """One room with pillars and blocks along its walls, nowhere the same."""
+    """Draw a hall: one room with pillars and blocks along its walls, nowhere the same."""
     length, width = random.uniform((14.0, 9.0), (32.0, 18.0))
     sketch = Sketch((float(length), float(width)))
     for _ in range(int(random.integers(4, 10))):
@@ -92,7 +92,7 @@ def hall(random: Random) -> Sketch:
 
 
 def warehouse(random: Random) -> Sketch:
-    """Racks of one size with aisles of one width between them, and perhaps an office."""
+    """Draw a warehouse: racks of one size, aisles of one width, and perhaps an office."""
     aisle, deep = random.uniform((2.2, 1.0), (3.2, 1.5))
     count, parts = int(random.integers(4, 8)), int(random.integers(1, 3))
     run = float(random.uniform(6.0, 12.0))
@@ -109,7 +109,7 @@ def warehouse(random: Random) -> Sketch:
 
 
 def hotel(random: Random) -> Sketch:
-    """Equal rooms with equal bathrooms on both sides of a corridor, and a staircase."""
+    """Draw a hotel: equal rooms with bathrooms on both sides of a corridor, and a staircase."""
     wide, deep, corridor = (float(v) for v in random.uniform((3.4, 5.0, 1.8), (4.4, 6.5, 2.4)))
     count = int(random.integers(5, 10))
     sketch = Sketch((count * wide, 2.0 * deep + corridor))
@@ -127,7 +127,7 @@ def hotel(random: Random) -> Sketch:
 
 
 def wing(random: Random, length: float, width: float) -> Sketch:
-    """One half of a building: a corridor along its middle and rooms of many sizes on one side."""
+    """Draw half a building: a corridor along its middle, rooms of many sizes on one side."""
     sketch = Sketch((length, width))
     front = 0.5 * width - 1.0
     x = 0.0
@@ -143,14 +143,14 @@ def wing(random: Random, length: float, width: float) -> Sketch:
 
 
 def symmetric(random: Random) -> Sketch:
-    """The same after half a turn; in two of three cases a block gives it away."""
+    """Draw a building that looks the same after half a turn, but for a block in two of three."""
     sketch = wing(random, float(random.uniform(16.0, 28.0)), float(random.uniform(9.0, 14.0)))
     sketch.add_copy((-1, -1))
     return _odd(sketch, random)
 
 
 def mirrored(random: Random) -> Sketch:
-    """Two wings that are mirror images; in two of three cases a block gives one away."""
+    """Draw two wings that are mirror images, but for a block in two of three cases."""
     sketch = wing(random, float(random.uniform(16.0, 28.0)), float(random.uniform(9.0, 14.0)))
     sketch.add_copy((-1, 1))
     return _odd(sketch, random)
@@ -165,7 +165,7 @@ def _odd(sketch: Sketch, random: Random) -> Sketch:
 
 
 def car_park(random: Random) -> Sketch:
-    """Pillars on a grid, a ramp, and perhaps a wall that stands out."""
+    """Draw a car park: pillars on a grid, a ramp, and perhaps a wall that stands out."""
     apart, side = random.uniform((4.5, 6.5, 0.35), (5.5, 8.0, 0.6))[:2], random.uniform(0.35, 0.6)
     counts = random.integers((3, 2), (6, 4))
     length, width = (float(v) for v in (counts + 1) * apart)
@@ -182,7 +182,7 @@ def car_park(random: Random) -> Sketch:
 
 
 def school(random: Random) -> Sketch:
-    """Classrooms of one size around a core that cannot be entered, a corridor all around it."""
+    """Draw a school: equal classrooms around a closed core, with a corridor all around it."""
     wide, deep, corridor = (float(v) for v in random.uniform((5.5, 5.5, 2.0), (8.0, 7.0, 3.0)))
     rooms, core = int(random.integers(3, 5)), random.uniform(2.0, 5.0)
     length, width = rooms * wide + 2.0 * corridor, 2.0 * (deep + corridor) + float(core)
@@ -202,7 +202,7 @@ def school(random: Random) -> Sketch:
 
 
 def museum(random: Random) -> Sketch:
-    """Rooms with wide openings between them, and walls that stand askew in them."""
+    """Draw a museum: rooms with wide openings between them, and slanted walls in them."""
     across, up = (int(v) for v in random.integers((2, 2), (5, 4)))
     wide, deep = (float(v) for v in random.uniform((5.0, 5.0), (8.0, 8.0)))
     sketch = Sketch((across * wide, up * deep))
@@ -224,7 +224,7 @@ def museum(random: Random) -> Sketch:
 
 
 def market(random: Random) -> Sketch:
-    """Shelves in rows of many lengths, equal tills along one side, cold rooms at the other."""
+    """Draw a market: rows of shelves, equal tills along one side, cold rooms at the other."""
     length, width = (float(v) for v in random.uniform((18.0, 14.0), (32.0, 22.0)))
     sketch = Sketch((length, width))
     aisle, x = float(random.uniform(1.8, 2.4)), 2.0
@@ -256,13 +256,13 @@ seen on all, with seed 61 (BENCHMARK.md)."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """A building: what a robot has of it, and what is there.
+    """A generated building: the map that a robot has, and the world that its sensor sees.
 
     Attributes:
-        kind: Of `KINDS`.
+        kind: Kind of building, a key of `KINDS`.
         built: Its walls as cells, without a fault: where a robot can stand.
         world: The map that the robot has.
-        reality: What its sensor meets.
+        reality: Walls, doors and things that its sensor sees.
         scale: How many times larger the map is than the building.
     """
 
@@ -274,7 +274,7 @@ class Plan:
 
 
 def draw_plan(kind: str, seed: tuple[int, ...]) -> Plan:
-    """The plan of a kind that belongs to a seed; a third of the maps is 1 % too large."""
+    """Generate the building of a kind and seed; the map is 1 % too large in a third of cases."""
     random = np.random.default_rng(seed)
     sketch = KINDS[kind](random)
     solid = [_box(*block) for block in sketch.blocks]

@@ -25,13 +25,13 @@ from isovist.tracking.tracker import Tracker
 
 @dataclass(frozen=True, slots=True)
 class RobotSettings:
-    """What the simulated robot is and how it moves; a small indoor robot, not varied.
+    """Size and motion settings of the simulated robot, those of a small indoor robot.
 
     Attributes:
-        body: Radius in m: no nearer to anything can it get; and room around a random start.
-        stride: Most between two updates, in m, and in rad on the spot.
+        body: Radius of the robot, and least room around a random start, in m.
+        stride: Most motion between two updates: distance in m, and turn on the spot in rad.
         aim: Smaller turns are made while driving, in rad.
-        leg: A rule is asked again after this way, in m.
+        leg: Distance after which the rule is asked again, in m.
         nowhere: A leg shorter than this, in m, has led nowhere, and the next one is random; but so
             many turns on the spot in a row are legs.
         room: A random leg begins where the scan shows so much room, in m, or after so many tries
@@ -52,14 +52,14 @@ class RobotSettings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """What was so after one update.
+    """State of the simulation after one update.
 
     Attributes:
-        truth: T_world_robot.
-        distance: Driven so far, in m.
-        belief: Of the tracker.
-        scan: What the robot saw, in space of its plane of motion.
-        proposal: That led here, or `None`: a random leg or the start.
+        truth: True pose T_world_robot.
+        distance: Distance driven so far, in m.
+        belief: Belief of the tracker.
+        scan: Scan of the robot; with a 3D sensor, reduced to its plane of motion.
+        proposal: Proposal that led here; `None` at the start and after a random leg.
     """
 
     truth: Pose
@@ -71,7 +71,7 @@ class Step:
 
 @dataclass(eq=False)
 class Robot:
-    """The simulated robot: what it is, what it knows, and how it moves."""
+    """Simulated robot: its true state, its sensors and tracker, and its motions."""
 
     atlas: Atlas
     ground: Ground
@@ -98,13 +98,13 @@ class Robot:
 
     @property
     def lost(self) -> bool:
-        """Whether there is no place to plan from, or the present scan sees next to nothing."""
+        """Whether there is no estimate to plan from, or the current scan sees next to nothing."""
         if self.scan is None or not self.steps or not self.steps[-1].belief.estimates:
             return True
         return not sees(self.scan, self.tracker.localization)
 
     def look(self, proposal: Proposal | None) -> None:
-        """Scan and update; where nothing is within reach, drive on without."""
+        """Take a scan and update the tracker; skip the update if nothing is within reach."""
         self.looks += 1
         level = self.ground.level
         try:
@@ -121,11 +121,11 @@ class Robot:
         self.steps.append(Step(self.truth, self.distance, belief, self.scan, proposal))
 
     def room(self, scan: Scan, heading: float, reach: float) -> float:
-        """How far it could drive straight on, in m."""
+        """Return how far the robot could drive straight in a direction, in m."""
         return clear_ahead(scan, heading, self.ground.settings.tight, reach)
 
     def move(self, motion: Pose) -> bool:
-        """Move by a command, odometry by what it makes of it; whether there was room."""
+        """Move by a command and simulate its odometry; return whether there was room."""
         target = self.truth @ motion
         if not self.ground.fits(self.truth.position, target.position, self.settings.body[0]):
             return False
@@ -135,14 +135,14 @@ class Robot:
         return True
 
     def turn(self, angle: float, proposal: Proposal | None) -> None:
-        """Turn on the spot, looking on the way."""
+        """Turn on the spot, with a scan after each part of the turn."""
         for _ in range(parts := int(np.ceil(abs(angle) / self.settings.stride[1]))):
             if not self.sure:
                 self.move(Pose(0.0, 0.0, angle / parts))
                 self.look(proposal)
 
     def advance(self, angle: float, stride: float, proposal: Proposal | None) -> bool:
-        """Turn, drive straight, look; whether the way was clear."""
+        """Turn, drive straight and scan; return whether the robot can go on."""
         if abs(angle) > self.settings.aim:
             self.turn(angle, proposal)
             angle = 0.0
@@ -156,7 +156,7 @@ class Robot:
         return moved and not self.sure
 
     def follow(self, proposal: Proposal, limit: float) -> None:
-        """Along the path of a proposal, by odometry, until it is time to ask again."""
+        """Follow the path of a proposal by odometry, until the rule must be asked again."""
         corners = self.odometry.apply(proposal.path[1:, :2])
         start = self.distance
         if proposal.distance == 0.0:
@@ -175,7 +175,7 @@ class Robot:
                     return
 
     def wander(self, limit: float) -> None:
-        """Turn at random to where there is room, then straight on until something is in the way."""
+        """Turn to a random free direction, then drive straight until something is in the way."""
         needed, tries = self.settings.room
         for _ in range(tries):
             angle = float(self.choice.uniform(-np.pi, np.pi))

@@ -11,15 +11,15 @@ SAME = 1e-3
 def storeys(
     seed: int = 0, count: int = 5, *, rebuilt: float = 0.5, length: float = 40.0, rows: int = 4
 ) -> list[OfficeFloor]:
-    """Floors of one building, in each of which other rooms were built anew.
+    """Generate floors of one building that share most walls; some rooms of each are rebuilt.
 
-    A room that was has another door, other columns at its walls and perhaps a partition.
+    A rebuilt room has another door, other columns at its walls and perhaps a partition.
 
     Args:
-        seed: Of the random generator.
-        count: How many.
-        rebuilt: Share of the rooms of a floor that were.
-        length: Of the floors along x, in m.
+        seed: Seed of the random generator.
+        count: Number of floors.
+        rebuilt: Share of the rooms of a floor that are rebuilt.
+        length: Length of the floors along x, in m.
         rows: Rows of rooms, as in `office_floor`.
     """
     return [
@@ -49,7 +49,7 @@ def _rebuilt(drawing: Drawing, rng: np.random.Generator, share: float) -> Office
 
 
 def shared(one: OfficeFloor, other: OfficeFloor) -> float:
-    """Share of the walls of one plan, by length, that the other has too."""
+    """Return the share of the walls of one plan, by length, that the other has too."""
     import shapely
 
     mine, theirs = (

@@ -19,7 +19,7 @@ CORRIDOR = 2.0  # m
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OfficeFloor:
-    """A floor as its plan shows it, and as it is.
+    """An office floor as its plan shows it, and as it is.
 
     Attributes:
         plan: Walls only.
@@ -31,18 +31,18 @@ class OfficeFloor:
 
 
 def office_floor(seed: int = 0, *, length: float = 40.0, rows: int = 4) -> OfficeFloor:
-    """An office floor, the same for the same seed.
+    """Generate the office floor that belongs to a seed.
 
     Args:
-        seed: Of the random generator.
-        length: Of the floor along x, in m.
+        seed: Seed of the random generator.
+        length: Length of the floor along x, in m.
         rows: Rows of rooms, stacked along y; a corridor runs between every two.
     """
     return draw_floor(seed, length, rows).floor()
 
 
 def draw_floor(seed: int, length: float, rows: int) -> "Drawing":
-    """What `office_floor` makes a floor of."""
+    """Draw the rooms, walls and columns that `office_floor` makes a floor of."""
     if seed < 0:
         raise InputError.about("seed", f"must not be negative, got {seed}.")
     if length < 15.0 or rows < 2:
@@ -70,13 +70,13 @@ def draw_floor(seed: int, length: float, rows: int) -> "Drawing":
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A room of a floor, and which of its walls and columns are its own.
+    """A room of a floor, with the range of its own walls and columns in the drawing.
 
     Attributes:
         sides: Lowest and highest x, lowest and highest y, in m.
         above: Whether its door is in the upper wall.
-        walls: First and last of its walls, without the one on the left.
-        columns: The same of its columns.
+        walls: Slice of its walls in the drawing, without the wall on the left.
+        columns: Slice of its columns in the drawing.
     """
 
     sides: tuple[float, float, float, float]
@@ -87,7 +87,7 @@ class Room:
 
 @dataclass(slots=True, eq=False)
 class Drawing:
-    """What has been drawn of a floor: thin walls, columns, furniture, and (x, y) of doors."""
+    """Drawing of a floor: thin walls, columns, furniture, and (x, y) of doors, in m."""
 
     rng: np.random.Generator
     walls: list[tuple[float, float, float, float]] = field(default_factory=list)
@@ -98,14 +98,14 @@ class Drawing:
     outline: list[tuple[float, float]] = field(default_factory=list)
 
     def floor(self) -> OfficeFloor:
-        """The floor as it is drawn."""
+        """Return the drawn floor, as its plan shows it and as it is."""
         lines = np.array(self.walls).reshape(-1, 2, 2)
         plan = SegmentMap.from_polygons([self.outline], self.columns, lines)
         reality = SegmentMap.from_polygons([self.outline], self.columns + self.boxes, lines)
         return OfficeFloor(plan, reality)
 
     def add_rooms(self, left: float, right: float, low: float, high: float, above: bool) -> None:
-        """Rooms side by side from x = left to x = right, each with a door to the corridor."""
+        """Add rooms side by side from x = left to x = right, each with a door to the corridor."""
         self.walls.append((left, low, left, high))
         x = left
         while x < right:
@@ -117,7 +117,7 @@ class Drawing:
             x = stop
 
     def add_room(self, x: float, stop: float, low: float, high: float, above: bool) -> None:
-        """One room, without its wall on the left and without furniture."""
+        """Add one room, without its wall on the left and without furniture."""
         front, back = (high, low) if above else (low, high)
         walls, columns = len(self.walls), len(self.columns)
         door = float(self.rng.uniform(x + 0.2, stop - DOOR - 0.2))
@@ -147,7 +147,7 @@ class Drawing:
             self.walls.append((x, back, x, back + reach if back == low else back - reach))
 
     def add_columns(self, length: float, low: float) -> None:
-        """Columns against the walls of a corridor, a few metres apart, never before a door."""
+        """Add columns at the walls of a corridor, a few metres apart, never before a door."""
         x = float(self.rng.uniform(0.5, 4.0))
         while x < length - 1.0:
             width, depth = float(self.rng.uniform(0.2, 0.6)), float(self.rng.uniform(0.12, 0.4))
@@ -182,15 +182,15 @@ def twofold_hall(
     seed: int = 0,
     odd: bool = True,
 ) -> OccupancyMap:
-    """A hall with pillars and blocks along its walls.
+    """Generate a hall with pillars and blocks along its walls.
 
     Turned by 180° about its middle it is the same, cell by cell, without the `odd` crate.
 
     Args:
-        length: Along x, in m.
-        width: Along y, in m.
+        length: Length along x, in m.
+        width: Width along y, in m.
         resolution: Side of a cell in m.
-        seed: Of what stands in it.
+        seed: Seed of the pillars and blocks.
         odd: Whether a crate stands near one of its ends.
     """
     if min(length, width) < 4.0:

@@ -47,15 +47,15 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a manifest knows of one array.
+    """The description of one array in a manifest.
 
     Attributes:
         file: Its name in the folder.
-        shape: Of the array.
+        shape: Shape of the array.
         dtype: As NumPy writes it, e.g. "<f4".
         nbytes: Size of the file, header included.
-        crc32: Of the file, in hexadecimal.
-        pieces: The same of each `PIECE` of a file that has more than one; none where the manifest
+        crc32: CRC-32 of the file, in hexadecimal.
+        pieces: CRC-32 of each `PIECE` of a file that has more than one; none where the manifest
             was written before these were.
     """
 
@@ -68,7 +68,7 @@ class Entry:
 
     @classmethod
     def write(cls, file: Path, array: Array) -> "Entry":
-        """Write an array to a new file, down to the disk."""
+        """Write an array to a new file, synced to disk, and return its entry."""
         # Not np.ascontiguousarray, which would give a single number an axis.
         array = np.asarray(array, order="C")
         stream = io.BytesIO()
@@ -87,7 +87,7 @@ class Entry:
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> "Entry":
-        """From the fields in a manifest; `ValueError` when they cannot be those of an array."""
+        """Make an entry from its fields in a manifest, or raise `ValueError` if invalid."""
         file, dtype, crc32 = (str(fields[key]) for key in ("file", "dtype", "crc32"))
         shape = tuple(int(n) for n in fields["shape"])
         if not _FILE.fullmatch(file) or min(shape, default=0) < 0 or np.dtype(dtype).hasobject:
@@ -98,14 +98,17 @@ class Entry:
         return cls(file, shape, dtype, nbytes, crc32, pieces)
 
     def map(self, place: Place) -> Array:
-        """The array, read-only, from a disk mapped; `FileError` when a byte is not as it was."""
+        """Return the array, read-only and memory-mapped if on disk, after a check of its bytes.
+
+        A wrong checksum raises `FileError`.
+        """
         data = place.whole(self.file, self.nbytes)
         if f"{zlib.crc32(data.data):08x}" != self.crc32:
             raise FileError(f"{place.name}/{self.file} is damaged: its checksum differs.")
         return self._array(data[self._head :], self.shape, place)
 
     def rows(self, place: Place, first: int, last: int) -> Array:
-        """Rows `first` to `last` − 1 of the array, read-only, from pieces whose bytes are right.
+        """Return rows `first` to `last` − 1 of the array, read-only, after a check of their bytes.
 
         A large file whose manifest was written before pieces had checksums is not checked.
         """
@@ -141,7 +144,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a folder holds.
+    """The manifest of a folder: what the folder holds.
 
     Attributes:
         kind: What it is, e.g. "atlas".
@@ -156,7 +159,7 @@ class Manifest:
     arrays: dict[str, Entry]
 
     def encode(self) -> bytes:
-        """As JSON that ends with the checksum of all that comes before it."""
+        """Encode the manifest as JSON that ends with the checksum of all that precedes it."""
         content = {"format": FORMAT, **asdict(self)}
         try:
             return _sealed(json.dumps(content, indent=1, allow_nan=False).encode()[:-2])
@@ -168,7 +171,10 @@ class Manifest:
 
     @classmethod
     def decode(cls, data: bytes, name: str) -> "Manifest":
-        """From what `encode` gave; `FileError` about `name` when a single byte differs."""
+        """Decode a manifest from what `encode` gave, or raise `FileError` if any byte differs.
+
+        The error text calls the manifest `name`.
+        """
         try:
             if data != _sealed(data[: -len(_sealed(b""))]):
                 raise ValueError("the checksum differs")
@@ -233,7 +239,7 @@ def write_folder(
 def read_folder(
     path: PathLike, kind: str, *versions: int
 ) -> tuple[dict[str, Any], dict[str, Array]]:
-    """The meta object and the arrays of a folder of that kind and of one of the versions.
+    """Read the meta object and arrays of a folder of the given kind and versions.
 
     The arrays are mapped into memory and read-only; every byte of them is checked.
     """
@@ -246,7 +252,7 @@ def read_folder(
 
 
 def check_kind(manifest: Manifest, folder: str, kind: str, *versions: int) -> None:
-    """An error unless the manifest of a folder is of that kind and of one of the versions."""
+    """Check that a manifest is of the given kind and has one of the given versions."""
     name, found = f"{folder}/{MANIFEST}", manifest.version
     if manifest.kind != kind:
         raise FileError(
@@ -263,17 +269,17 @@ def check_kind(manifest: Manifest, folder: str, kind: str, *versions: int) -> No
 
 
 def read_manifest(path: PathLike) -> Manifest:
-    """What a folder says it holds; its arrays are not looked at."""
+    """Read the manifest of a folder without reading its arrays."""
     return manifest_at(place_of(path))
 
 
 def manifest_at(place: Place) -> Manifest:
-    """The same of a place."""
+    """Read the manifest of a folder that is given as a `Place`."""
     return Manifest.decode(place.manifest(), f"{place.name}/{MANIFEST}")
 
 
 def check_folder(path: PathLike) -> list[str]:
-    """Everything that is wrong with a folder, one line each; empty when every byte is right."""
+    """Return all problems of a folder, one line each; empty when every byte is right."""
     try:
         return [str(problem) for problem in _read(place_of(path))[2]]
     except FileError as error:

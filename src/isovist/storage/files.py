@@ -31,7 +31,7 @@ _QUOTE.maxstring, _QUOTE.maxother, _QUOTE.maxlong = 60, 60, 40
 
 
 def quote(value: object) -> str:
-    """A value out of a file, short enough for one line of an error text."""
+    """Return a value from a file, cut short enough for one line of an error text."""
     try:
         return _QUOTE.repr(value)
     except ValueError:  # an integer of more digits than Python prints
@@ -40,7 +40,7 @@ def quote(value: object) -> str:
 
 @contextmanager
 def about(path: Path) -> Iterator[None]:
-    """What a value of a file is refused for becomes an error of the file."""
+    """Turn an `InputError` about a value of a file into a `FileError` about the file."""
     try:
         yield
     except InputError as error:
@@ -49,7 +49,7 @@ def about(path: Path) -> Iterator[None]:
 
 @contextmanager
 def decoding(path: Path, verdict: str, silent: str = "", most: int | None = None) -> Iterator[None]:
-    """Whatever a decoder raises becomes one line: it may fail in any way on a damaged file.
+    """Turn any error of a decoder, which may fail in any way, into a one-line `FileError`.
 
     The reason has at most so many characters; where there is none, `silent` or its type stands.
     """
@@ -70,12 +70,12 @@ def decoding(path: Path, verdict: str, silent: str = "", most: int | None = None
 
 
 def first_line(error: BaseException, most: int | None = None) -> str:
-    """What an error says, on one line without its full stop, cut to so many characters."""
+    """Return the first line of an error's text, without its full stop, cut to `most` characters."""
     return (str(error).strip().splitlines() or [""])[0][:most].rstrip(". ")
 
 
 def existing_file(path: PathLike, kind: str) -> Path:
-    """The path, when there is a file with something in it.
+    """Return the path after a check that it is a readable file that is not empty.
 
     Args:
         path: Where the file should be.
@@ -100,13 +100,13 @@ def existing_file(path: PathLike, kind: str) -> Path:
 
 
 def called(path: Path) -> str:
-    """The name of a file, after that of its folder where all such folders have one of the name."""
+    """Return the name of a file, after its folder's if only the folder tells it from others."""
     part = path.name in ("manifest.json", "metadata.yaml")
     return f"{path.parent.name}/{path.name}" if part else path.name
 
 
 def is_folder(path: PathLike) -> bool:
-    """Whether a path is that of a folder; a `FileError` when that cannot be told."""
+    """Return whether a path is a folder, or raise `FileError` when that cannot be told."""
     try:
         return Path(path).is_dir()
     except OSError as error:  # a name too long, a folder that may not be looked into
@@ -114,12 +114,12 @@ def is_folder(path: PathLike) -> bool:
 
 
 def unreadable(path: Path, error: OSError) -> FileError:
-    """What to say when the operating system refuses."""
+    """Return a `FileError` for a file that the operating system refuses to read."""
     return FileError(f"{path} cannot be read: {error.strerror or error}.", code="file_not_readable")
 
 
 def read_bytes(path: PathLike, kind: str, limit: int) -> bytes:
-    """All of a file of at most `limit` bytes."""
+    """Read all bytes of a file of at most `limit` bytes."""
     path = existing_file(path, kind)
     check_size(path, kind, limit)
     try:
@@ -129,7 +129,7 @@ def read_bytes(path: PathLike, kind: str, limit: int) -> bytes:
 
 
 def check_size(path: Path, kind: str, limit: int) -> None:
-    """An error when a file has more than `limit` bytes."""
+    """Check that a file has at most `limit` bytes."""
     size = path.stat().st_size
     if size > limit:
         raise FileError(
@@ -139,7 +139,7 @@ def check_size(path: Path, kind: str, limit: int) -> None:
 
 
 def read_json(path: PathLike, kind: str, limit: int) -> Any:
-    """The content of a JSON file of at most `limit` bytes."""
+    """Read the content of a JSON file of at most `limit` bytes."""
     data = read_bytes(path, kind, limit)
     try:
         return json.loads(data)
@@ -154,7 +154,7 @@ def read_json(path: PathLike, kind: str, limit: int) -> Any:
 
 
 def read_npz(path: PathLike, kind: str, limit: int) -> dict[str, NDArray[Any]]:
-    """All arrays of an `.npz` file that unpacks to at most `limit` bytes.
+    """Read all arrays of an `.npz` file that unpacks to at most `limit` bytes.
 
     The directory of the archive and the header of each array are compared before an array is
     made, so a header that lies costs no memory.
@@ -199,7 +199,7 @@ def _read_npy(stream: Any, size: int) -> NDArray[Any]:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those above it, unless it is there."""
+    """Make a folder and its parents, unless they exist."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -209,7 +209,7 @@ def make_folder(path: Path) -> None:
 
 
 def replace_file(path: PathLike, data: bytes, *, parents: bool = False) -> None:
-    """Write a whole file or leave what was there: under another name first, then renamed.
+    """Replace a file as a whole or leave it: write under another name, then rename.
 
     With `parents`, missing folders are made.
     """
@@ -217,7 +217,7 @@ def replace_file(path: PathLike, data: bytes, *, parents: bool = False) -> None:
 
 
 def replace_files(files: Mapping[Path, bytes], *, parents: bool = False) -> None:
-    """The same for files that belong together, of which the last names the others.
+    """Replace files that belong together as one, of which the last names the others.
 
     Whenever the process ends, a reader of the last finds the old ones, the new ones, or none: the
     old one is not there any more when the others are replaced.
@@ -244,7 +244,7 @@ def replace_files(files: Mapping[Path, bytes], *, parents: bool = False) -> None
 
 
 def write_synced(path: Path, *parts: bytes | memoryview) -> None:
-    """Write a new file, down to the disk, one part after the other."""
+    """Write a new file from parts, one after the other, and sync it to disk."""
     with path.open("xb") as stream:
         for part in parts:
             stream.write(part)
@@ -253,7 +253,7 @@ def write_synced(path: Path, *parts: bytes | memoryview) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk; Windows does so by itself."""
+    """Sync the names in a folder to disk; Windows does so by itself."""
     if os.name != "nt":
         handle = os.open(folder, os.O_RDONLY)
         try:

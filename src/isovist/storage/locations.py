@@ -33,20 +33,20 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]*://")
 
 
 def is_url(path: PathLike) -> bool:
-    """Whether a path is an address of object storage."""
+    """Return whether a path is an address of object storage."""
     return isinstance(path, str) and _URL.match(path) is not None
 
 
 def place_of(path: PathLike) -> "Place":
-    """The folder at a path, or at an address of object storage."""
+    """Return the folder at a path or at an address of object storage."""
     return Storage(str(path)) if is_url(path) else Disk(Path(path))
 
 
 class Place(ABC):
-    """A folder of files.
+    """A folder of files, on disk or in object storage.
 
     Attributes:
-        name: Of the folder, for error texts.
+        name: Name of the folder, for error texts.
     """
 
     __slots__ = ("name",)
@@ -55,22 +55,22 @@ class Place(ABC):
 
     @abstractmethod
     def manifest(self) -> bytes:
-        """The bytes of the manifest that is in place."""
+        """Return the bytes of the folder's current manifest."""
 
     @abstractmethod
     def whole(self, file: str, size: int) -> Bytes:
-        """All bytes of a file, which must have so many; read-only."""
+        """Return all bytes of a file, read-only, after a check that it has `size` bytes."""
 
     @abstractmethod
     def range(self, file: str, size: int, first: int, last: int) -> Bytes:
-        """Bytes `first` to `last` − 1 of a file, which must have so many; read-only."""
+        """Return bytes `first` to `last` − 1 of a file of `size` bytes, read-only."""
 
 
 class Disk(Place):
-    """A folder on a disk of this machine: files are mapped into memory.
+    """A folder on a disk of this machine, whose files are mapped into memory.
 
     Args:
-        path: Of the folder.
+        path: Path of the folder.
     """
 
     __slots__ = ("path",)
@@ -106,7 +106,7 @@ class Storage(Place):
     """A folder in object storage.
 
     Args:
-        url: Of the folder, e.g. `s3://bucket/site/office.atlas`.
+        url: URL of the folder, e.g. `s3://bucket/site/office.atlas`.
     """
 
     __slots__ = ("_store",)
@@ -166,7 +166,7 @@ class Storage(Place):
 
 
 def store_at(url: str) -> Any:
-    """The store of obstore whose root is a URL."""
+    """Return the obstore store whose root is a URL."""
     with MissingExtraError.unless_found("Reading from object storage", "object-storage"):
         from obstore.store import from_url
     try:

@@ -31,11 +31,11 @@ CHUNK_BYTES = 1 << 26
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aliases:
-    """What each of N nodes can be taken for at H headings.
+    """The places that each of N nodes can be mistaken for, at H headings.
 
     Attributes:
-        cost: c of the alias, in log(1 + r), s at most, shape (N, H); 0 where nothing is seen: that
-            looks like everything.
+        cost: Cost c of the alias, in log(1 + r), s at most, shape (N, H); 0 where nothing is seen:
+            that looks like everything.
         similarity: Equation (1), shape (N, H).
         place: Where the alias is, in m, shape (N, H, 2); NaN where nothing is seen.
         turn: By how much the heading differs there, in rad, shape (N, H).
@@ -50,7 +50,10 @@ class Aliases:
 
     @property
     def worst(self) -> IntArray:
-        """The heading at which each node is most easily mistaken, of those that see, shape (N,)."""
+        """The heading at which each node is most easily mistaken, by number, shape (N,).
+
+        Only headings that see anything count.
+        """
         return np.argmin(np.where(np.isnan(self.place[..., 0]), np.inf, self.cost), axis=1)
 
 
@@ -61,7 +64,7 @@ def find_aliases(
     settings: SurveyingSettings,
     localization: LocalizationSettings,
 ) -> Aliases:
-    """The aliases of the nodes `floor` of an atlas, whose views these are."""
+    """Find the places that the nodes `floor` of an atlas can be mistaken for, by their views."""
     nodes, _, _, around_best = settings.compared
     apart, _, alike_from = settings.rival
     short = localization.short
@@ -96,7 +99,10 @@ def find_aliases(
 
 
 def described(atlas: Atlas) -> Float32Array:
-    """What views are compared with, shape (N, rings, n): in the plane the ring of ranges alone."""
+    """Return the descriptors that views are compared with, shape (N, rings, n).
+
+    In 2D they are the ring of ranges alone.
+    """
     return atlas.descriptors if atlas.dimension == 3 else atlas.descriptors[:, :1]
 
 
@@ -109,7 +115,7 @@ def shortlist(
     settings: SurveyingSettings,
     long: float,
 ) -> IntArray:
-    """Nodes that look most like each view in rough channels, shape (Q, shortlist).
+    """Return the nodes that look most like each view in rough channels, shape (Q, shortlist).
 
     With w marking the rough channels seen, Σ_c w_c (o_c − f_{k+c})² for all nodes and turns k is
     one matrix product, as far as it depends on them.

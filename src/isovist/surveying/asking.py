@@ -12,17 +12,20 @@ from isovist.types import BoolArray, FloatArray, readonly
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """Answers at k poses; all arrays are read-only.
+    """The answers of `locate` to scans simulated at k poses.
+
+    All arrays are read-only.
 
     Attributes:
-        poses: Of the sensor in the world, (x, y, yaw) in the plane, with (z, roll, pitch) in
+        poses: Poses of the sensor in the world, (x, y, yaw) in 2D, with (z, roll, pitch) in
             space, shape (k, D), in m and rad.
         unique: Whether the answer was unique, shape (k,).
-        sigma_m: Standard deviation of the position along its worst level axis that it reported,
-            in m, shape (k,); NaN without an estimate.
-        sigma_deg: Of the heading, in degrees, shape (k,).
+        sigma_m: Standard deviation of the position along its worst level axis that `locate`
+            reported, in m, shape (k,); NaN without an estimate.
+        sigma_deg: Standard deviation of the heading, in degrees, shape (k,).
         rivals: Number of other places in the answers that were not unique, shape (k,).
-        alias_xy: The likeliest of these, in m, shape (k, 2); NaN where there is none.
+        alias_xy: Position of the likeliest of these places, in m, shape (k, 2); NaN where there is
+            none.
     """
 
     poses: FloatArray
@@ -34,7 +37,7 @@ class Asked:
 
     @classmethod
     def from_answers(cls, poses: Sequence[AnyPose], answers: Sequence[Answer]) -> "Asked":
-        """From where scans were taken and what was said to them."""
+        """Collect the poses where scans were taken and the answers to these scans."""
         rows = np.full((len(answers), 6), np.nan)
         for row, answer in zip(rows, answers, strict=True):
             sure = answer.verdict is Verdict.UNIQUE
@@ -54,6 +57,6 @@ class Asked:
         return len(self.poses)
 
     def arrays(self) -> dict[str, FloatArray | BoolArray]:
-        """The arrays by name, as a file keeps them."""
+        """Return the arrays by name, as a file stores them."""
         named = {f"asked_{field.name}": getattr(self, field.name) for field in fields(self)}
         return {"asked": named.pop("asked_poses")} | named

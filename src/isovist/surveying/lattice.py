@@ -12,9 +12,9 @@ from isovist.types import FloatArray, IntArray
 
 
 def lattice_of(atlas: Atlas) -> IntArray:
-    """Row and column of each node in the lattice of nodes, shape (N, 2).
+    """Return the row and column of each node in the lattice of nodes, shape (N, 2).
 
-    In space, shape (N, 3): before them how many nodes lie below it in its column.
+    In 3D the shape is (N, 3): the first number is how many nodes lie below it in its column.
     """
     stride = round(atlas.spacing / atlas.world.resolution)
     if isinstance(atlas, PlaneAtlas):
@@ -28,7 +28,10 @@ def lattice_of(atlas: Atlas) -> IntArray:
 
 
 def shares_of_columns(atlas: Atlas, chosen: IntArray) -> FloatArray:
-    """What share of its column each of some nodes stands for, shape (k,); 1 in the plane."""
+    """Return the share of its column that each chosen node stands for, shape (k,).
+
+    It is 1 in 2D.
+    """
     _, column, count = np.unique(
         lattice_of(atlas)[chosen, -2:], axis=0, return_inverse=True, return_counts=True
     )
@@ -36,7 +39,7 @@ def shares_of_columns(atlas: Atlas, chosen: IntArray) -> FloatArray:
 
 
 def thinned(atlas: Atlas, chosen: IntArray, most: int) -> tuple[IntArray, int]:
-    """Which of the nodes `chosen` lie on a coarser lattice, about `most`, and its step."""
+    """Return which of some nodes lie on a coarser lattice, about `most`, and its step."""
     step = max(1, int(np.ceil(np.sqrt(len(chosen) / most))))
     lattice = lattice_of(atlas)[chosen, -2:]
     kept = np.flatnonzero((lattice % step == 0).all(axis=1))
@@ -44,9 +47,9 @@ def thinned(atlas: Atlas, chosen: IntArray, most: int) -> tuple[IntArray, int]:
 
 
 def neighbours(atlas: Atlas, nodes: IntArray, step: int) -> IntArray:
-    """The nodes on the lattice around nodes, within half a step, shape (Q, K · m).
+    """Return the lattice nodes around each node, within half a step, shape (Q, K · m).
 
-    Where there is none, the node itself stands.
+    Where there is none, the node itself takes its place.
     """
     reach = np.arange(-(step // 2), step // 2 + 1)
     lattice = lattice_of(atlas)
@@ -61,7 +64,10 @@ def neighbours(atlas: Atlas, nodes: IntArray, step: int) -> IntArray:
 
 
 def in_sight(atlas: Atlas, floor: IntArray, asked: IntArray) -> NDArray[np.int64]:
-    """For each node of the floor, which of `asked` is the nearest that it sees, else nearest."""
+    """Return which of the nodes `asked` is the nearest one that each floor node sees.
+
+    Where it sees none, it is the nearest of all.
+    """
     from scipy.spatial import cKDTree
 
     here = atlas.positions[floor]

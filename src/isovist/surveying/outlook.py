@@ -29,15 +29,16 @@ from isovist.types import FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outlook:
-    """What is known of N nodes.
+    """What is known of N nodes before `locate` is asked at any pose.
 
     Attributes:
-        nodes: Their numbers in the atlas, shape (N,).
+        nodes: Numbers of the nodes in the atlas, shape (N,).
         mu: μ, how fast the descriptor changes in its weakest direction, per m, shape (N,).
-        height: Of the sensor above the floor, in m; 0 in the plane.
+        height: Height of the sensor above the floor, in m; 0 in 2D.
         views: What is seen from them.
         aliases: What they can be taken for.
-        find_areas: From the share of unique answers of each node to where it is small.
+        find_areas: Function from the share of unique answers at each node to the areas where it is
+            small.
     """
 
     nodes: IntArray
@@ -55,7 +56,7 @@ def look_out(
     localization: LocalizationSettings,
     progress: Callable[[float], None],
 ) -> Outlook:
-    """What can be known of an atlas without asking."""
+    """Compute what can be known of the nodes of an atlas without asking `locate`."""
     floor = standing_nodes(atlas)
     if floor.size == 0:
         raise InputError(
@@ -86,7 +87,7 @@ def look_out(
 
 
 def standing_nodes(atlas: Atlas) -> IntArray:
-    """Numbers of the nodes where a sensor has room on all sides, in order."""
+    """Return the numbers of the nodes where a sensor has room on all sides, in order."""
     if isinstance(atlas, PlaneAtlas):
         return np.flatnonzero(standing_room(atlas.world).ravel()[atlas.nodes])
     assert isinstance(atlas, SpaceAtlas)

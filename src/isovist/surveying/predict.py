@@ -55,11 +55,13 @@ def predict(
     localization: LocalizationSettings,
     progress: Callable[[float], None],
 ) -> tuple[FloatArray, float, float, Asked]:
-    """Ask at random poses, as many as it takes, and carry the answers over to all nodes.
+    """Ask `locate` at random poses and predict from its answers the chances at all nodes.
+
+    It asks at as many poses as it takes.
 
     Returns:
-        p where the sensor sees anything, 0 elsewhere, shape (N, H); the share of the floor, from 0
-        to 1; its standard error; and what was said at the poses asked.
+        The chance p of a unique answer, 0 where the sensor sees nothing, shape (N, H); the share of
+        the floor, from 0 to 1; its standard error; and what was said at the poses asked.
     """
     from scipy.spatial import cKDTree
 
@@ -92,7 +94,7 @@ def predict(
 
 
 def measures(views: Views, aliases: Aliases, settings: SurveyingSettings) -> FloatArray:
-    """The four measures of (1), each with mean 0 and deviation 1, shape (N, H, 4)."""
+    """Return the four measures of (1), each with mean 0 and deviation 1, shape (N, H, 4)."""
     _, small_cost, small_mu, _, _ = settings.chance
     positive = aliases.cost + small_cost, views.sigma, views.mu + small_mu
     X = np.stack([*(np.log(x) for x in positive), np.log1p(views.beams)], axis=-1)
@@ -100,13 +102,13 @@ def measures(views: Views, aliases: Aliases, settings: SurveyingSettings) -> Flo
 
 
 def fit(X: FloatArray, said: BoolArray, penalty: float, steps: int = 30) -> FloatArray:
-    """β₀ and β of (1) by Newton's method, shape (k + 1,).
+    """Fit the coefficients β₀ and β of (1) by Newton's method, shape (k + 1,).
 
     Args:
         X: Measures, shape (m, k).
-        said: What was said at each, shape (m,).
+        said: Whether the answer at each pose was unique, shape (m,).
         penalty: The ridge on β.
-        steps: Of Newton.
+        steps: Number of Newton steps.
     """
     # Half a pose of each kind, at the mean of the measures.
     A = np.vstack([np.column_stack([np.ones(len(X)), X]), np.eye(1, X.shape[1] + 1)])
@@ -122,14 +124,17 @@ def fit(X: FloatArray, said: BoolArray, penalty: float, steps: int = 30) -> Floa
 
 
 def logistic(beta: FloatArray, X: FloatArray) -> FloatArray:
-    """p of (1), shape of X without its last axis."""
+    """Return the chance p of (1), of the shape of X without its last axis."""
     return np.asarray(1.0 / (1.0 + np.exp(-(beta[0] + X @ beta[1:]))))
 
 
 def smooth(
     spots: FloatArray, left: FloatArray, places: FloatArray, settings: SurveyingSettings
 ) -> FloatArray:
-    """What (2) adds at places (N, 2), from residuals `left` (m,) at `spots` (m, 2); shape (N,)."""
+    """Return the correction (2) at places (N, 2), interpolated from residuals, shape (N,).
+
+    The residuals `left`, shape (m,), are those at `spots`, shape (m, 2).
+    """
     from scipy.spatial.distance import cdist
 
     *_, width, shrink = settings.chance
@@ -142,7 +147,7 @@ def smooth(
 
 
 def shifted(p: FloatArray, added: FloatArray) -> FloatArray:
-    """Chances with something added and cut to [0, 1], with the mean that they had."""
+    """Add corrections to chances, cut them to [0, 1] and restore their mean."""
     low, high = -1.0, 1.0
     for _ in range(40):
         delta = 0.5 * (low + high)
@@ -152,12 +157,14 @@ def shifted(p: FloatArray, added: FloatArray) -> FloatArray:
 
 
 def standard_error(said: BoolArray, at: FloatArray, settings: SurveyingSettings) -> float:
-    """Of the share: from residuals of poses that the fit did not see.
+    """Estimate the standard error of the share of unique answers by cross-validation.
+
+    It uses the residuals of poses that the fit did not see.
 
     Args:
         said: Whether each answer was unique, shape (k,).
         at: The measures there, shape (k, 4).
-        settings: Gives the ridge.
+        settings: Settings, for the ridge.
     """
     fold: IntArray = np.arange(len(said)) % FOLDS
     square = 0.5  # that of the two half poses

@@ -18,7 +18,7 @@ SELDOM = 0.5
 
 
 class Reason(StrEnum):
-    """Why a place is not localized."""
+    """The reason why a place cannot be localized."""
 
     BLIND = "sees too little"
     SLIDES = "slides"
@@ -27,16 +27,16 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """Bad nodes next to each other that are bad for the same reason.
+    """An area of adjacent nodes that cannot be localized for the same reason.
 
     Attributes:
-        x: Of the node in its middle, in m.
-        y: The same.
-        size: In m².
-        unique_share: Mean over its nodes.
-        reason: Why.
-        axis_deg: Direction along which it slides, in [0, 180) degrees, or `None`.
-        alias: Where it looks like, (x, y) in m, or `None`.
+        x: x of the node in its middle, in m.
+        y: y of the node in its middle, in m.
+        size: Area in m².
+        unique_share: Share of unique answers, the mean over its nodes.
+        reason: Why its nodes cannot be localized.
+        axis_deg: Direction along which the position slides, in [0, 180) degrees, or `None`.
+        alias: The place that it looks like, (x, y) in m, or `None`.
         turn_deg: When it looks like itself, turned by how much, in degrees, or `None`.
     """
 
@@ -58,7 +58,7 @@ def reasons(
     settings: SurveyingSettings,
     localization: LocalizationSettings,
 ) -> IntArray:
-    """What would be wrong with each node, if something is: place in `Reason`, shape (N,).
+    """Return what would be wrong with each node, as its place in `Reason`, shape (N,).
 
     A node sees too little where half of its headings have too few witnesses.  It slides where the
     fit is loose at half of its headings, or where its alias lies in sight, along the weakest
@@ -90,10 +90,10 @@ def find_areas(
     localization: LocalizationSettings,
     unique_share: FloatArray,
 ) -> tuple[Area, ...]:
-    """The areas, those with the most places that are not localized first.
+    """Find the areas that cannot be localized, those with the most such places first.
 
-    Those smaller than the square of what a rival is away are left out.  Nodes above each other
-    share the floor below them.
+    Areas smaller than the square of the least distance of a rival are left out.  Nodes above each
+    other share the floor below them.
     """
     from scipy.ndimage import label
 

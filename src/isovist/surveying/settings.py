@@ -14,7 +14,7 @@ from isovist.atlas.settings import check_numbers
 
 @dataclass(frozen=True, slots=True)
 class SurveyingSettings:
-    """How a site is surveyed.
+    """The settings of a survey.
 
     Attributes:
         views: Headings of a view that is not all around; step of the differences in `views` (1),
@@ -26,10 +26,11 @@ class SurveyingSettings:
             compared in full, and those of them whose neighbours are, too.
         asked: Poses at which `locate` is asked before it may end, at a time, and at most; nodes
             above which these are fewer, since a search takes longer; and the standard error of the
-            share at which asking ends.  In space, where a search takes longest, the fewest are
+            share at which asking ends.  In 3D, where a search takes longest, the fewest are
             the most.
-        chance: Of `predict`: the ridge on β, in units of one standard deviation of its measure;
-            c₀, in log(1 + r), and μ₀, per m, of (1); width of K, in m, and m, in poses, of (2).
+        chance: Numbers of `predict`: the ridge on β, in units of one standard deviation of its
+            measure; c₀, in log(1 + r), and μ₀, per m, of (1); width of K, in m, and m, in poses, of
+            (2).
     """
 
     views: tuple[int, float, int] = (8, 0.1, 8000)
@@ -42,6 +43,9 @@ class SurveyingSettings:
         check_numbers(self)
 
     def affordable(self, nodes: int, dimension: int) -> int:
-        """Poses to ask at most: 1000, and 600 with 25 000 nodes; in space 250."""
+        """Return the most poses to ask at, for a number of nodes and a dimension.
+
+        Usually these are 1000, or 600 with 25 000 nodes; in 3D 250.
+        """
         fewest, _, most, many, _ = self.asked
         return fewest if dimension == 3 else round(most * min(1.0, (many / nodes) ** 0.5))

@@ -13,7 +13,9 @@ from isovist.types import FloatArray
 
 
 def descriptor_slopes(atlas: SpaceAtlas) -> tuple[FloatArray, FloatArray]:
-    """μ, per m, and the weakest level direction at each node, shapes (N,) and (N, 2).
+    """Return how fast the descriptor changes at each node, and its weakest direction.
+
+    These are μ, per m, shape (N,), and the weakest level direction, shape (N, 2).
 
     NaN and any direction at nodes without neighbours.
     """

@@ -29,7 +29,7 @@ from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SpaceViews(Views):
-    """The same in space, with the channels of the views.
+    """What a 3D sensor sees from N nodes at H headings, with the channels of the views.
 
     Attributes:
         values: Mean log(1 + r) of the channels, turned to the heading 0, shape (H, A, rings, n).
@@ -40,7 +40,7 @@ class SpaceViews(Views):
     seen: BoolArray
 
     def channels(self, atlas: Atlas, heading: int, share: float) -> tuple[Float32Array, BoolArray]:
-        """As they were made."""
+        """Return the stored channels of the views at a heading, and which count."""
         del atlas, share
         return self.values[heading], self.seen[heading]
 
@@ -53,7 +53,7 @@ def look_in_space(
     localization: LocalizationSettings,
     progress: Progress = lambda _share: None,
 ) -> SpaceViews:
-    """Look around from every few of the nodes `floor`."""
+    """Simulate what a 3D sensor sees from a thinned selection of the nodes `floor`."""
     full = lidar.field_of_view >= 2.0 * np.pi - 1e-9
     count = 1 if full else settings.views[0]
     asked = thinned(atlas, floor, settings.views[2] // settings.views[0] // count)[0]

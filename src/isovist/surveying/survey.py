@@ -36,20 +36,20 @@ from isovist.types import FloatArray, IntArray, readonly
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Looks:
-    """What the sensor sees from each of N nodes, and what that can be taken for.
+    """What the sensor sees from each of N nodes, and what these views can be mistaken for.
 
     A view that is not all around is looked at from several headings; arrays hold the mean over
     these, medians for the standard deviations.
 
     Attributes:
         sigma_m: Standard deviation of the position along its worst axis, in m, shape (N,).
-        sigma_deg: Of the heading, in degrees, shape (N,).
+        sigma_deg: Standard deviation of the heading, in degrees, shape (N,).
         alias_xy: The place that can best be mistaken for the node, in m, shape (N, 2); NaN where
             no heading sees a wall, at the node or where its alias is taken from.
-        alias_similarity: Of the best alias, from 0 to 1, shape (N,).
+        alias_similarity: Similarity of the best alias, from 0 to 1, shape (N,).
         rivals: Number of places that are alike, shape (N,).
         blind_share: Share of headings at which no wall is in reach, shape (N,).
-        headings: Of the sensor in the world that were looked at, in rad, shape (H,).
+        headings: Headings of the sensor in the world that were looked at, in rad, shape (H,).
         unique_by_heading: How likely `locate` would say unique at each, shape (N, H).
     """
 
@@ -64,7 +64,7 @@ class Looks:
 
     @classmethod
     def from_views(cls, views: Views, aliases: Aliases, chance: FloatArray) -> "Looks":
-        """Over all headings."""
+        """Combine views, aliases and chances of all headings into one row per node."""
         arrays = (
             np.median(views.sigma, axis=1),
             np.degrees(np.median(views.sigma_yaw, axis=1)),
@@ -78,26 +78,26 @@ class Looks:
         return cls(*(readonly(np.ascontiguousarray(array)) for array in arrays))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name, one row per node."""
+        """Return the arrays by name, one row per node."""
         names = (field.name for field in fields(self) if field.name != "headings")
         return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Survey:
-    """Where a sensor can and cannot be localized.
+    """The result of a survey: where a sensor can and cannot be localized.
 
     Attributes:
         lidar: The sensor.
-        spacing: Of the nodes, in m.
-        nodes: Their numbers in the atlas, shape (N,).
-        places: Of the nodes in the world, shape (N, d), in m.
+        spacing: Spacing of the nodes, in m.
+        nodes: Numbers of the surveyed nodes in the atlas, shape (N,).
+        places: Positions of the nodes in the world, shape (N, d), in m.
         mu: μ, how fast the descriptor changes in its weakest level direction, per m, shape (N,);
-            NaN at nodes of space without neighbours.
-        weakest: That direction, a unit vector in the world, shape (N, 2).
+            NaN at 3D nodes without neighbours.
+        weakest: The weakest level direction, a unit vector in the world, shape (N, 2).
         unique_share: How likely `locate` would say unique, over all headings, shape (N,).
-        share: Share of places and headings at which it would.
-        standard_error: Of `share`.
+        share: Share of places and headings at which `locate` would say unique.
+        standard_error: Standard error of `share`.
         asked: The simulated scans that `share` rests on, and what was said to them.
         looks: What each node sees and is taken for.
         areas: Where an answer is seldom unique, worst first.
@@ -118,21 +118,21 @@ class Survey:
 
     @property
     def area(self) -> float:
-        """Of the floor that was surveyed, in m²."""
+        """The area of the floor that was surveyed, in m²."""
         return len(np.unique(self.places[:, :2], axis=0)) * self.spacing**2
 
     @property
     def sigma_m(self) -> FloatArray:
-        """Standard deviation of the position at all nodes, in m."""
+        """The standard deviation of the position at all nodes, in m, shape (N,)."""
         return self.looks.sigma_m
 
     @property
     def sigma_deg(self) -> FloatArray:
-        """The same of the heading, in degrees."""
+        """The standard deviation of the heading at all nodes, in degrees, shape (N,)."""
         return self.looks.sigma_deg
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name, one row per node."""
+        """Return the arrays of the survey by name, one row per node."""
         named = {name: getattr(self, name) for name in ("mu", "weakest", "unique_share")}
         named |= dict(zip("xyz", self.places.T, strict=False))
         return named | self.looks.arrays()
@@ -152,12 +152,12 @@ def survey(
 
     Args:
         atlas: The map, described (`build`).
-        lidar: The sensor; a spinning one in space.
-        seed: Of the poses at which `locate` is asked.
+        lidar: The sensor; a spinning one in 3D.
+        seed: Seed of the random poses at which `locate` is asked.
         most: Poses at which it is asked, at most; as many as half a minute allows when `None`.
         settings: How to survey.
         localization: How scans are located.
-        progress: Told the share of the work that is done.
+        progress: Called with the share of the work that is done, from 0 to 1.
     """
     chosen = checked_settings(SurveyingSettings, settings)
     locating = checked_settings(LocalizationSettings, localization)
@@ -204,7 +204,7 @@ def _check(seed: int, most: int) -> None:
 
 
 def check_suffix(path: PathLike) -> None:
-    """An error unless the name of a file for `write_survey` ends in .npz."""
+    """Check that a file name for `write_survey` ends in .npz; raise an error otherwise."""
     if Path(path).suffix.lower() != ".npz":
         raise InputError(
             f"{path}: the values of a survey are written as .npz.", code="unknown_format"
@@ -212,7 +212,10 @@ def check_suffix(path: PathLike) -> None:
 
 
 def write_survey(found: Survey, path: PathLike) -> None:
-    """Write the arrays as .npz, those of the nodes and of the poses asked, all or nothing."""
+    """Write the arrays of a survey to an .npz file, completely or not at all.
+
+    They are those of the nodes and those of the poses asked.
+    """
     check_suffix(path)
     stream = io.BytesIO()
     arrays = found.arrays() | found.asked.arrays()

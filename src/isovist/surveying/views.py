@@ -52,15 +52,15 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Views(ABC):
-    """What the sensor sees from N nodes at H headings, in the plane or in space (`space_views`).
+    """What the sensor sees from N nodes at H headings, in 2D or in 3D (`space_views`).
 
     Attributes:
-        headings: Of the sensor in the world in rad, shape (H,).
+        headings: Headings of the sensor in the world, in rad, shape (H,).
         asked: Which of the N nodes are compared with others (`aliases`), shape (A,).
         beams: Beams that return, shape (N, H).
         witnesses: Blocks of 10° that hold such a beam, shape (N, H).
         sigma: Standard deviation along the worst axis of the position, in m, shape (N, H).
-        sigma_yaw: Of the heading, in rad, shape (N, H).
+        sigma_yaw: Standard deviation of the heading, in rad, shape (N, H).
         mu: μ of (2), per m, shape (N, H).
         weakest: Unit vector in the world along which the descriptor changes least, by the mean of
             S over the headings, shape (N, 2).
@@ -77,7 +77,9 @@ class Views(ABC):
 
     @abstractmethod
     def channels(self, atlas: Atlas, heading: int, share: float) -> tuple[Float32Array, BoolArray]:
-        """Channels of the views asked at a heading, and which count; shape (A, rings, n).
+        """Return the channels of the `asked` views at a heading, and which count.
+
+        Both have shape (A, rings, n).
 
         Headings are those of the world.  A channel counts when `share` of it is seen.
         """
@@ -85,18 +87,21 @@ class Views(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PlaneViews(Views):
-    """The same along S directions of the plane.
+    """What a 2D sensor sees from N nodes at H headings, by ranges along S directions.
 
     Attributes:
         in_view: Which of the swept directions are in view at each heading, shape (H, S).
-        ranges: Along all directions, `inf` where nothing returns, in m, shape (S, N).
+        ranges: Ranges along all directions, `inf` where nothing returns, in m, shape (S, N).
     """
 
     in_view: BoolArray
     ranges: Float32Array
 
     def channels(self, atlas: Atlas, heading: int, share: float) -> tuple[Float32Array, BoolArray]:
-        """As of a scan, from the swept ranges."""
+        """Return the channels of the `asked` views at a heading, and which count.
+
+        They are made from the swept ranges, as those of a scan.
+        """
         assert isinstance(atlas, PlaneAtlas)
         rays = len(self.ranges)
         basis = search_basis(atlas.settings.channels) if atlas.basis is None else atlas.basis
@@ -119,7 +124,10 @@ def look(
     localization: LocalizationSettings,
     progress: Progress = lambda _share: None,
 ) -> PlaneViews:
-    """Look around from the nodes `floor`, which have a step of room on all sides."""
+    """Simulate what a 2D sensor sees from the nodes `floor`.
+
+    These nodes have a step of room on all sides.
+    """
     rays = RAYS * atlas.settings.channels
     headings, blocks = headings_of(lidar, rays, settings.views[0], localization.block[0])
     angles = 2.0 * np.pi * np.arange(rays) / rays
@@ -148,13 +156,15 @@ def look(
 def headings_of(
     lidar: Lidar, rays: int, headings: int, width: float
 ) -> tuple[FloatArray, NDArray[np.int16]]:
-    """Headings (H,) in rad, and the block of each direction at each, −1 out of view, (H, rays).
+    """Return the headings in rad, shape (H,), and the block of each direction, (H, rays).
+
+    The block is −1 where a direction is out of view at that heading.
 
     Args:
         lidar: The sensor.
         rays: Directions around the circle.
-        headings: Of a view that is not all around.
-        width: Of a block, in rad.
+        headings: Number of headings of a view that is not all around.
+        width: Width of a block, in rad.
     """
     full = lidar.field_of_view >= 2.0 * np.pi - 1e-9
     count = 1 if full else headings
@@ -168,10 +178,10 @@ def headings_of(
 
 
 def distinctness(J: Float32Array, in_view: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """μ (N, H) and S (N, H, 2, 2) of (2).
+    """Return μ, shape (N, H), and S, shape (N, H, 2, 2), of (2) from channel derivatives.
 
     Args:
-        J: By x, y and yaw, shape (3, N, n).
+        J: Derivatives of the channels by x, y and yaw, shape (3, N, n).
         in_view: Channels in view at each heading, shape (H, n).
     """
     G = np.einsum("ain,bin,hn->ihab", J, J, in_view.astype(np.float32), optimize=True)

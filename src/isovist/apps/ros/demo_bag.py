@@ -49,12 +49,12 @@ TOPICS = {
 def write_demonstration(
     path: Path, *, seed: int = 0, seconds: float = 30.0, plan: Path | None = None
 ) -> int:
-    """Write the bag and its map; return how many scans it has.
+    """Write the bag of the demonstration and its map; return the number of scans.
 
     Args:
         path: An .mcap file that is not there yet.
-        seed: Of the office, the start and the noise.
-        seconds: That the drive takes.
+        seed: Seed of the office, the start and the noise.
+        seconds: Duration of the drive, in s.
         plan: A .yaml file for the map that is not there yet; by default beside the bag.
     """
     if not 1.0 <= seconds <= 3600.0:
@@ -96,7 +96,7 @@ def write_demonstration(
 
 
 def scan_message(scan: Scan, time: float, frame: str) -> object:
-    """A LaserScan of a scan whose bearings are even."""
+    """Convert a scan with evenly spaced bearings to a LaserScan message."""
     bearings = scan.bearings
     return messages.make(
         LASER_SCAN,
@@ -110,7 +110,7 @@ def scan_message(scan: Scan, time: float, frame: str) -> object:
 
 
 def odometry_message(pose: Pose, time: float, parent: str, child: str) -> object:
-    """An Odometry without twist."""
+    """Convert a pose to an Odometry message without twist."""
     still = messages.make("geometry_msgs/msg/Vector3", x=0.0, y=0.0, z=0.0)
     twist = messages.make("geometry_msgs/msg/Twist", linear=still, angular=still)
     small = (1e-3 * np.eye(6)).ravel()
@@ -131,7 +131,7 @@ def _claim(pose: Pose, time: float, frame: str) -> object:
 
 
 def motion_of(world: SegmentMap, pose: Pose) -> Pose:
-    """Of one step: ahead where there is room, else a turn to the left."""
+    """Return the motion of one step: ahead if there is room, else a turn to the left."""
     ahead = pose.apply([CLEARANCE, 0.0])
     if world.contains(ahead) and world.clearance(ahead) > CLEARANCE:
         return Pose(PACE[0] / RATE, 0.0, 0.1 * math.sin(2.0 * pose.x) / RATE)

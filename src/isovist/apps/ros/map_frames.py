@@ -21,10 +21,10 @@ STRANGER = "The map on {} is none of those given, or like several of them."
 
 
 class Loaded:
-    """The frames of maps.
+    """Frames of several maps, and which of the maps is loaded.
 
     Attributes:
-        name: Of the map that is loaded; `None` while that is not known, or where there is one map.
+        name: Name of the loaded map; `None` while it is not known, or if there is one map.
         several: Whether there are several maps.
     """
 
@@ -35,7 +35,7 @@ class Loaded:
         self._maps: Mapping[str, Any] = {}
 
     def take(self, maps: AnyMaps) -> None:
-        """Go on with other maps."""
+        """Replace the maps; which of them is loaded is then unknown."""
         self._maps = maps if isinstance(maps, Mapping) else {}
         self.name = None
         if self.frame in self._maps:
@@ -51,7 +51,7 @@ class Loaded:
         return len(self._maps) > 0
 
     def heard(self, world: OccupancyMap) -> bool:
-        """Hear a map that was loaded; whether it is another than before."""
+        """Find which of the maps was loaded; return whether it is another than before."""
         shares = {name: _alike(world, atlas.world) for name, atlas in self._maps.items()}
         best = [name for name, share in shares.items() if share == max(shares.values())]
         before, known = self.name, len(best) == 1 and shares[best[0]] >= ALIKE
@@ -59,15 +59,15 @@ class Loaded:
         return self.name != before
 
     def frame_of(self, name: str | None) -> str:
-        """That poses on a map are told in."""
+        """Return the frame in which poses on a map are given."""
         return self.frame if name is None or name == self.name else name
 
     def hides(self, name: str | None) -> bool:
-        """Whether another map than that is loaded."""
+        """Return whether another map than the given one is loaded."""
         return name is not None and self.name is not None and name != self.name
 
     def pose_of(self, message: Any) -> tuple[Any, Any, str | None]:
-        """Pose, covariance and map of a PoseWithCovarianceStamped, or an error."""
+        """Return pose, covariance and map of a PoseWithCovarianceStamped, or raise an error."""
         pose, covariance = messages.pose_of(message)
         if not self.several:
             return pose, covariance, None

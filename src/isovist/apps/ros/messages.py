@@ -36,7 +36,7 @@ COLOURS = ((0.0, 0.6, 0.2), (1.0, 0.6, 0.0))
 
 @cache
 def typestore() -> Any:
-    """The types of ROS 2, with the service that we offer."""
+    """Return the message types of ROS 2, with the service type that the node offers."""
     with MissingExtraError.unless_found("ROS 2", "ros"):
         from rosbags.interfaces import Nodetype
         from rosbags.typesys import Stores, get_typestore
@@ -51,17 +51,17 @@ def typestore() -> Any:
 
 
 def make(kind: str, **fields: Any) -> Any:
-    """A message of a type."""
+    """Create a message of a type from its fields."""
     return typestore().types[kind](**fields)
 
 
 def encode(kind: str, message: Any) -> bytes:
-    """A message as CDR."""
+    """Encode a message as CDR bytes."""
     return bytes(typestore().serialize_cdr(message, kind))
 
 
 def decode(kind: str, data: bytes) -> Any:
-    """CDR as a message, or an error in one line."""
+    """Decode a message from CDR bytes, or raise an error."""
     try:
         return typestore().deserialize_cdr(data, kind)
     except Exception as error:  # whatever a damaged message makes rosbags raise
@@ -71,17 +71,17 @@ def decode(kind: str, data: bytes) -> Any:
 
 
 def prepare(kind: str) -> None:
-    """Have the code for a type made now: rosbags makes it when it is first used."""
+    """Generate the code of a message type now, not when it is first used."""
     typestore().get_msgdef(kind)
 
 
 def hash_of(kind: str) -> str:
-    """The hash of a type (REP 2011) that is part of the keys of rmw_zenoh."""
+    """Return the hash of a type (REP 2011) that is part of the keys of rmw_zenoh."""
     return TRIGGER_HASH if kind == TRIGGER else str(typestore().hash_rihs01(kind))
 
 
 def header(time: float, frame: str) -> Any:
-    """A header; time in s."""
+    """Create a message header from a time in s and a frame."""
     sec = math.floor(time)
     nanosec = round(1e9 * (time - sec))
     sec, nanosec = (sec + 1, 0) if nanosec >= 10**9 else (sec, nanosec)
@@ -90,7 +90,7 @@ def header(time: float, frame: str) -> Any:
 
 
 def pose_message(pose: AnyPose) -> Any:
-    """A geometry_msgs/Pose."""
+    """Convert a pose to a geometry_msgs/Pose message."""
     T = Pose3.lifted(pose)
     return make(
         "geometry_msgs/msg/Pose",
@@ -100,7 +100,7 @@ def pose_message(pose: AnyPose) -> Any:
 
 
 def stamped_pose(estimate: Estimate, time: float, frame: str) -> Any:
-    """A PoseWithCovarianceStamped; no variance of it is 0."""
+    """Convert an estimate to a PoseWithCovarianceStamped with variances above 0."""
     covariance = estimate.covariance_ros.copy()
     diagonal = np.arange(0, 36, 7)
     covariance[diagonal] = np.maximum(covariance[diagonal], UNFITTED)
@@ -113,7 +113,7 @@ def stamped_pose(estimate: Estimate, time: float, frame: str) -> Any:
 
 
 def pose_of(message: Any) -> tuple[Pose, FloatArray]:
-    """Pose in the plane and covariance of (x, y, yaw) of a PoseWithCovarianceStamped."""
+    """Return the 2D pose and covariance of (x, y, yaw) of a PoseWithCovarianceStamped."""
     T = transform_of(message.pose.pose.position, message.pose.pose.orientation)
     full = np.asarray(message.pose.covariance, dtype=np.float64).reshape(6, 6)
     part = full[np.ix_([0, 1, 5], [0, 1, 5])]
@@ -125,7 +125,7 @@ def pose_of(message: Any) -> tuple[Pose, FloatArray]:
 
 
 def transform_of(at: Any, turn: Any) -> Pose3:
-    """A pose in space from a position and a quaternion, or an error."""
+    """Return the 3D pose of a position and a quaternion, or raise an error."""
     q = np.array([turn.x, turn.y, turn.z, turn.w])
     p = np.array([at.x, at.y, at.z])
     if not (np.isfinite(p).all() and 0.99 < float(np.linalg.norm(q)) < 1.01):
@@ -134,12 +134,12 @@ def transform_of(at: Any, turn: Any) -> Pose3:
 
 
 def poses_message(estimates: Iterable[Estimate], time: float, frame: str) -> Any:
-    """A PoseArray of places."""
+    """Convert estimates to a PoseArray message."""
     return make(POSES, header=header(time, frame), poses=[pose_message(e.pose) for e in estimates])
 
 
 def transforms_message(pose: Pose, time: float, parent: str, child: str) -> Any:
-    """A TFMessage of one link."""
+    """Convert a pose to a TFMessage with one link."""
     T = Pose3.lifted(pose)
     transform = make(
         "geometry_msgs/msg/Transform",
@@ -156,7 +156,7 @@ def transforms_message(pose: Pose, time: float, parent: str, child: str) -> Any:
 def verdict_message(
     time: float, frame: str, name: str, level: int, words: str, values: Mapping[str, str]
 ) -> Any:
-    """A DiagnosticArray of one status; level 0 is fine, 1 a warning, 2 an error."""
+    """Create a DiagnosticArray of one status; level 0 is fine, 1 a warning, 2 an error."""
     pairs = [make("diagnostic_msgs/msg/KeyValue", key=k, value=v) for k, v in values.items()]
     status = make(
         "diagnostic_msgs/msg/DiagnosticStatus",
@@ -166,7 +166,7 @@ def verdict_message(
 
 
 def markers_message(estimates: Iterable[Estimate], time: float, frame: str) -> Any:
-    """A MarkerArray: an arrow for each place, the best green, the less likely the paler."""
+    """Create a MarkerArray with an arrow per estimate; the best is green, unlikely ones pale."""
     clear = _marker(time, frame, 0, pose_message(Pose()), (0.0, 0.0, 0.0, 0.0), action=3)
     arrows = [
         _marker(time, frame, k, pose_message(e.pose), (*COLOURS[k > 0], max(0.2, e.probability)))
@@ -176,7 +176,7 @@ def markers_message(estimates: Iterable[Estimate], time: float, frame: str) -> A
 
 
 def map_of(message: Any) -> OccupancyMap:
-    """The map of an OccupancyGrid."""
+    """Convert an OccupancyGrid message to a map."""
     info = message.info
     values = np.asarray(message.data, dtype=np.int8)
     if info.width * info.height != values.size or values.size == 0:
@@ -194,7 +194,7 @@ def map_of(message: Any) -> OccupancyMap:
 
 
 def map_message(world: OccupancyMap, time: float, frame: str) -> Any:
-    """An OccupancyGrid of a map."""
+    """Convert a map to an OccupancyGrid message."""
     values = np.full(world.cells.shape, -1, dtype=np.int8)
     values[world.cells == Cell.FREE] = 0
     values[world.cells == Cell.OCCUPIED] = 100

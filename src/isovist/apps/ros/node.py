@@ -53,14 +53,14 @@ log = logging.getLogger("isovist.ros")
 
 
 class Node(Telling):
-    """Takes scans, odometry, tf, a map and priors; gives poses and verdicts.
+    """ROS node that takes scans, odometry, tf, maps and priors, and publishes poses and verdicts.
 
     Attributes:
-        scans: How many were answered.
-        dropped: How many were not, since too many waited or they came late.
+        scans: Number of scans that were answered.
+        dropped: Number of scans dropped because too many waited or they came late.
         last: The last answer, if any.
         said: The last verdict in words.
-        published: How many poses went to `/initialpose`.
+        published: Number of poses published on `/initialpose`.
     """
 
     def __init__(self, bus: Bus, parameters: Parameters, atlas: AnyMaps | None = None) -> None:
@@ -110,9 +110,9 @@ class Node(Telling):
             messages.prepare(ready)
 
     def on_map(self, message: Any) -> None:
-        """Describe a map that came, or hear which of several is loaded.
+        """Build the atlas of a received map, or find which of several maps is loaded.
 
-        The same one again changes nothing.
+        A map that was received before changes nothing.
         """
         try:
             world = messages.map_of(message)
@@ -133,7 +133,7 @@ class Node(Telling):
         log.info("the map is ready: %.0f m² of floor", atlas.area)
 
     def on_odometry(self, message: Any) -> None:
-        """Keep a pose of the robot in the frame of the odometry."""
+        """Store a pose of the robot in the odometry frame."""
         try:
             at = message.pose.pose
             pose = messages.transform_of(at.position, at.orientation).flat
@@ -145,7 +145,7 @@ class Node(Telling):
         self._moved(self.odometry.add(time_of(message.header), pose))
 
     def on_transforms(self, message: Any) -> None:
-        """Keep links; with odometry from tf, also where the robot is."""
+        """Store transforms; with odometry from tf, also the pose of the robot."""
         self.frames.add(message)
         if self.parameters.odom != "tf":
             return
@@ -165,7 +165,7 @@ class Node(Telling):
                     self._moved(forward)
 
     def on_scan(self, message: Any) -> None:
-        """Answer a scan now, or when its odometry comes."""
+        """Answer a scan now, or when its odometry arrives."""
         sensor = frame_name(message.header.frame_id)
         if self.parameters.odom == "tf" and not self._robots:
             robot = self.frames.below(self.parameters.odom_frame, sensor)
@@ -178,7 +178,7 @@ class Node(Telling):
         self._answer_waiting()
 
     def on_prior(self, message: Any) -> None:
-        """Begin anew near a pose that somebody clicked; our own are left out."""
+        """Restart the search near a pose that a user set; ignore poses that this node published."""
         if messages.encode(messages.POSE, message) == self._own:
             return
         try:
@@ -197,7 +197,7 @@ class Node(Telling):
         self._told = None
 
     def on_other(self, message: Any) -> None:
-        """Check a pose of another system against the last scan."""
+        """Store a pose of another system, to check it against the next scan."""
         try:
             claim = self.loaded.pose_of(message)
         except InputError as error:
@@ -206,7 +206,7 @@ class Node(Telling):
         self.watchdog.heard(time_of(message.header), *claim)
 
     def relocalize(self) -> tuple[bool, str]:
-        """Forget where the robot was; the next unique pose is published again."""
+        """Forget the pose of the robot, so that the next unique pose is published again."""
         self._told = self._prior = None
         if self._tracker is None and (missing := self._missing(needs=False)) is not None:
             return False, missing[1]

@@ -20,10 +20,10 @@ VALUES = 8
 
 
 class LiveFrames(Frames):
-    """The links of /tf, the last of each: they stay as many as there are frames.
+    """Tree of /tf frames that keeps only the last transform of each link.
 
     Attributes:
-        changes: How often a link on the robot was new or another than before.
+        changes: Number of times that a link on the robot was new or changed.
     """
 
     def __init__(self, name: str) -> None:
@@ -32,12 +32,12 @@ class LiveFrames(Frames):
         self.changes = 0
 
     def below(self, top: str, sensor: str) -> str:
-        """The frame next below another, above a sensor; empty where there is none."""
+        """Return the frame directly below `top` on the chain to a sensor, or an empty name."""
         chain = self.above(sensor, top.__eq__)
         return chain[-2] if len(chain) > 1 and chain[-1] == top else ""
 
     def add(self, message: Any) -> None:
-        """Keep the transforms of a TFMessage."""
+        """Store the transforms of a TFMessage."""
         super().add(message)
         for link in message.transforms:
             key = frame_name(link.header.frame_id), frame_name(link.child_frame_id)
@@ -48,16 +48,16 @@ class LiveFrames(Frames):
 
 
 class Odometry:
-    """The last poses T_odom_robot, by time."""
+    """Buffer of the last odometry poses T_odom_robot, by time."""
 
     def __init__(self) -> None:
         self.times: deque[float] = deque(maxlen=KEPT)
         self.poses: deque[Pose] = deque(maxlen=KEPT)
 
     def add(self, time: float, pose: Pose) -> bool:
-        """Keep a pose; `False` where the clock went back, and what came before is forgotten.
+        """Store a pose; when the clock went back, drop the older poses and return `False`.
 
-        One that is only late is left out.
+        A pose that is only a little late is ignored.
         """
         back = self.times[-1] - time if self.times else 0.0
         if back > STALE:
@@ -69,11 +69,11 @@ class Odometry:
         return back <= STALE
 
     def covers(self, time: float) -> bool:
-        """Whether something was heard at that time or after."""
+        """Return whether there is a pose at the given time or later."""
         return bool(self.times) and self.times[-1] >= time
 
     def at(self, time: float) -> Pose | None:
-        """T_odom_robot at a time, between the two next to it; `None` where none is near."""
+        """Return T_odom_robot interpolated at a time, or `None` if no pose is near it."""
         if not self.times:
             return None
         k = bisect_left(self.times, time)

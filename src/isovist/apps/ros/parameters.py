@@ -11,7 +11,7 @@ LEVEL = "`publish` must be of initialpose, pose in any attitude: tf is of a robo
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Of a node; the names are those of its parameters in ROS, too.
+    """Parameters of the node, with the names that they have in ROS.
 
     Attributes:
         scan: Topic of the scans.

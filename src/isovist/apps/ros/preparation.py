@@ -27,13 +27,13 @@ log = logging.getLogger("isovist.ros")
 
 
 def digest_of(world: OccupancyMap) -> str:
-    """Of what a map shows; a map that is published again has another stamp."""
+    """Return a hash of what a map shows, which does not depend on its time stamp."""
     about = f"{world.cells.shape} {world.resolution} {world.origin.vector.tolist()}"
     return hashlib.sha256(about.encode() + world.cells.tobytes()).hexdigest()
 
 
 def rehearse(atlas: AnyMaps) -> None:
-    """Look once from somewhere, so that the first scan does not wait for what is loaded then."""
+    """Process a simulated scan once, so that the first real scan need not wait for compilation."""
     compile_kernels(site_of(atlas))
     first = next(iter(atlas.values())) if isinstance(atlas, Mapping) else atlas
     if isinstance(first, PlaneAtlas):
@@ -44,7 +44,7 @@ def rehearse(atlas: AnyMaps) -> None:
 
 
 def in_quarters() -> Callable[[float], None]:
-    """Tells the log of every quarter of a map that is described."""
+    """Return a progress function that logs every quarter of the work on a map."""
     told = [0]
 
     def advance(share: float) -> None:

@@ -22,7 +22,7 @@ log = logging.getLogger("isovist.ros")
 
 
 class InputReason(StrEnum):
-    """Why a node says nothing of a scan.  The values are stable; those of answers are `Reason`."""
+    """Reasons why a scan got no answer, with stable values; those of answers are in `Reason`."""
 
     NO_MAP = "no_map"
     MAP_REFUSED = "map_refused"
@@ -33,13 +33,13 @@ class InputReason(StrEnum):
 
 
 class Telling:
-    """The mouth of a node.
+    """Publishing part of a node: verdicts, poses, transforms and markers.
 
     Attributes:
-        dropped: How many scans were not answered.
+        dropped: Number of scans that were not answered.
         last: The last answer, if any.
         said: The last verdict in words.
-        published: How many poses went to `/initialpose`.
+        published: Number of poses published on `/initialpose`.
     """
 
     def __init__(self, bus: Bus, parameters: Parameters) -> None:

@@ -20,7 +20,7 @@ log = logging.getLogger("isovist.ros")
 def replay_bag(
     path: Path, parameters: Parameters, atlas: AnyMaps | None, output: Path | None
 ) -> tuple[str, bool]:
-    """What came of a bag in words, and whether the last scan had one place."""
+    """Replay a bag; return a text with the result, and whether the last scan was unique."""
     bus = BagBus(path, output)
     node = Node(bus, parameters, atlas)
     bus.run()

@@ -20,12 +20,12 @@ Say = Callable[[float, int, str, dict[str, str]], None]
 
 
 class Watchdog:
-    """Checks poses that come between scans.
+    """Checker of the poses of another system against the scans.
 
     Attributes:
-        answered: Whether the other system has said a pose since it was mended last.
-        disagreed: Checks in a row that disagreed.
-        counts: How many checks had each verdict.
+        answered: Whether the other system gave a pose since it was last corrected.
+        disagreed: Number of checks in a row that disagreed.
+        counts: Number of checks with each verdict.
     """
 
     def __init__(self, say: Say) -> None:
@@ -42,13 +42,13 @@ class Watchdog:
         return self.disagreed >= ROW
 
     def mended(self) -> None:
-        """The other system was told where it is: what it said before does not count."""
+        """Forget the poses of the other system, which was just told where the robot is."""
         self.answered, self.disagreed, self._pose = False, 0, None
 
     def heard(
         self, time: float, pose: Pose, covariance: FloatArray, name: str | None = None
     ) -> None:
-        """Keep a pose until the next scan comes; of several maps, it is of that name."""
+        """Store a pose, and the name of its map if there are several, until the next scan comes."""
         self.answered = True
         self._pose = time, pose, covariance, name
 

@@ -49,15 +49,15 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Server:
-    """What the doors share.
+    """HTTP application of the localization server: its request handlers and their shared state.
 
     Args:
-        maps: That are served.
-        limits: Of what is taken on.
-        tokens: Of which each request must bring one.
-        host: Address that it is reached by.
-        door: A second one, beside HTTP.
-        workers: Processes that share the scans of `/locate`; threads of this one when `None`.
+        maps: The maps that are served.
+        limits: Limits on request sizes, waiting requests and times.
+        tokens: Accepted access tokens; each request must bring one if there are any.
+        host: Address that the server is reached by.
+        door: A second entrance beside HTTP, for zenoh queries.
+        workers: Number of worker processes; requests run in threads of this process when `None`.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Server:
             self.homes.forget()
 
     async def warm_up(self) -> None:
-        """Have everything compiled that the maps need; without maps nothing is."""
+        """Compile the kernels that the maps need, here and in all workers."""
         with suppress(IsovistError):
             if self.maps.names:
                 library = self.maps.library

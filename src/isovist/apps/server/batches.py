@@ -26,15 +26,15 @@ BESIDE = 2
 
 
 class Batcher:
-    """Lines of jobs, one for each kind, and the threads that work on them.
+    """Queues that group jobs of one kind into batches, and the threads that answer them.
 
     Attributes:
         waiting: Jobs that have no answer yet.
-        sizes: Of the batches so far: how many, and jobs in all.
-        pace: What a job took lately, in s.
+        sizes: Number of batches so far, and number of jobs in all of them.
+        pace: Recent mean time per job, in s.
 
     Args:
-        limits: Of batches and of lines.
+        limits: Limits on batch size, queue length and waiting time.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -48,12 +48,12 @@ class Batcher:
         self._beside = ThreadPoolExecutor(BESIDE, thread_name_prefix="isovist-beside")
 
     async def ask(self, kind: Hashable, job: Any, run: Run) -> Any:
-        """The answer of a job, worked on together with others of its kind.
+        """Return the answer to a job, which is computed in a batch with other jobs of its kind.
 
         Args:
-            kind: Jobs of one kind have the same `run`.
-            job: What is asked.
-            run: Works on jobs of this kind, in a thread of its own.
+            kind: Key of the batch queue; jobs of one kind have the same `run`.
+            job: The job, as `run` takes it.
+            run: Answers jobs of this kind in order; runs in a thread of its own.
         """
         answer: _Future = asyncio.get_running_loop().create_future()
         line = self._lines.get(kind)
@@ -67,12 +67,15 @@ class Batcher:
         return await self._in_time(answer)
 
     async def elsewhere(self, ask: Callable[[], "asyncio.Future[T]"]) -> T:
-        """An answer that others give, who are asked where it can come in time; they `note` it."""
+        """Return an answer computed elsewhere, such as by a worker process, within the time limit.
+
+        Whoever computes the answer reports its batch by `note`.
+        """
         self._check()
         return await self._in_time(ask())
 
     def note(self, jobs: int, spent: float) -> None:
-        """A batch that took so many s of all that work on batches."""
+        """Count a batch that was answered elsewhere, with its share of the work time in s."""
         self.sizes = self.sizes[0] + 1, self.sizes[1] + jobs
         self._keep_pace(jobs, spent)
 
@@ -81,7 +84,7 @@ class Batcher:
         self.pace = each if self.pace == 0.0 else 0.7 * self.pace + 0.3 * each
 
     async def beside(self, work: Callable[[], T]) -> T:
-        """What some work gives that is not done in batches."""
+        """Run a single job in a thread beside the batches and return its result."""
         self._check()
         running = asyncio.get_running_loop().run_in_executor(self._beside, work)
         return await self._in_time(running)
@@ -133,7 +136,7 @@ class Batcher:
             answer.set_result(told)
 
     def close(self) -> None:
-        """Wait for what is being worked on, and end the threads."""
+        """Wait for the jobs in progress, and end the threads."""
         self._batches.shutdown()
         self._beside.shutdown()
 

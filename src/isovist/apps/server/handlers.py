@@ -28,11 +28,11 @@ Served = Atlas | Library
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Search:
-    """How scans are located.  Scans with equal ways go into one batch.
+    """Options of a localization request; scans with equal options go into one batch.
 
     Attributes:
-        site: One map or all of them.
-        prior: Where the robot may be.
+        site: The map to search, or the library of all maps.
+        prior: Region that the robot may be in; the whole map when `None`.
         how: The other arguments of `locate`, by name.
         hinting: Whether to say what would fit instead where nothing is unique.
         certifies: Whether to add a certificate.
@@ -46,7 +46,7 @@ class Search:
 
     @classmethod
     def of(cls, site: Served, fields: Fields, proof_s: float) -> "Search":
-        """From the fields of a request, about a map or all of them."""
+        """Read the options from the fields of a request about one map or all maps."""
         prior = region_of(fields)
         if prior is not None and not isinstance(site, Atlas):
             raise InputError.about(
@@ -64,18 +64,18 @@ class Search:
 
     @property
     def proves(self) -> bool:
-        """Whether it takes long."""
+        """Whether the request asks for a proof of uniqueness, which takes long."""
         return bool(dict(self.how)["prove"])
 
     @property
     def kind(self) -> Hashable:
-        """What scans of one batch have in common; priors are those of one scan each."""
+        """Key of the batch that a scan may join; a scan with a prior is alone in its batch."""
         prior = None if self.prior is None else id(self.prior)
         return id(self.site), self.how, self.hinting, self.certifies, prior
 
     @property
     def run(self) -> Run:
-        """Locates scans as they come, as plain data; the error of a bad one stands for it."""
+        """Function that locates scans in order and yields data, or the error of a bad scan."""
         how = {"prior": self.prior, **dict(self.how)}
         site = site_of(self.site)
 
@@ -93,12 +93,12 @@ class Search:
 
 
 def json_of(told: Told) -> bytes:
-    """As it is sent."""
+    """Encode an answer as compact UTF-8 JSON."""
     return json.dumps(told, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 def find(library: Library, name: str) -> Served:
-    """The atlas of a name; of "" the only one, or all of them where there are several."""
+    """Return the map of a name; for "", the only map, or the library if there are several."""
     if name == "" and len(library) > 1:
         return library
     name = name or next(iter(library))
@@ -110,7 +110,7 @@ def find(library: Library, name: str) -> Served:
 def asked(
     body: Body, known: Sequence[str], library: Library, limits: Limits, noted: Told
 ) -> tuple[Fields, Served]:
-    """Fields of a request, and the map that it is about (`find`), whose name is noted."""
+    """Return the fields of a request and its map, and note the map name for the log."""
     fields = body.fields(known)
     name = fields.text("map")
     if name:
@@ -124,19 +124,19 @@ def asked(
 def locating(
     body: Body, library: Library, limits: Limits, noted: Told
 ) -> tuple[Search, AnyScan]:  # fmt: skip
-    """How a scan is to be located, and the scan."""
+    """Read a localization request into its search options and its scan."""
     fields, site = asked(body, LOCATE, library, limits, noted)
     return Search.of(site, fields, limits.proof_s), body.scan(fields)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """What a request asks of a worker.
+    """One request that is passed to a worker process.
 
     Attributes:
-        verb: "locate" or "check"; "begin", "update" or "end" of a robot that is followed.
-        body: Of the request.
-        key: Of the robot.
+        verb: "locate" or "check"; "begin", "update" or "end" for a tracking session.
+        body: Body of the request.
+        key: Key of the tracking session; empty for other requests.
     """
 
     verb: str
@@ -146,11 +146,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """What a worker is told.
+    """A message to a worker process.
 
     Attributes:
-        library: The maps; `None` for those that it has.
-        questions: Of requests; none where it shall but be ready.
+        library: The maps; `None` to keep those that the worker has.
+        questions: The requests to answer; empty to let the worker only get ready.
     """
 
     library: Library | None
@@ -159,12 +159,12 @@ class Asked:
 
 @dataclass(slots=True, eq=False)
 class Answered:
-    """What becomes of a request.
+    """Result of a request that a worker process has answered.
 
     Attributes:
-        noted: For the log: map and verdict.
-        text: JSON.
-        error: In place of that.
+        noted: Map and verdict, for the log.
+        text: The answer as JSON.
+        error: The error, if there is no answer.
     """
 
     noted: Told = field(default_factory=dict)
@@ -172,14 +172,14 @@ class Answered:
     error: Exception | None = None
 
     def tell(self, told: Told) -> None:
-        """Have it told."""
+        """Store an answer as JSON, and note its verdict for the log."""
         if "verdict" in told:
             self.noted["verdict"] = told["verdict"]
         self.text = json_of(told)
 
 
 def checked(body: Body, library: Library, limits: Limits, noted: Told) -> Told:
-    """What is said of a pose."""
+    """Check the pose of a request against its scan and return the verdict as plain data."""
     fields, site = asked(body, CHECK, library, limits, noted)
     if not isinstance(site, Atlas):
         raise InputError("A pose is of one map; say which: `map`.", code="missing", field="map")

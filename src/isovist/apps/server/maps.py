@@ -32,10 +32,10 @@ DRAFT = ".incoming-"
 
 
 class Maps:
-    """The maps of a folder.
+    """The maps in a folder, kept up to date with the files.
 
     Attributes:
-        folder: Where they lie; made where it is missing.
+        folder: The folder of the maps; created if it is missing.
         memory: Bytes that open atlases may take; no limit when `None`.
     """
 
@@ -57,22 +57,22 @@ class Maps:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the maps, in order."""
+        """Names of the maps, in order."""
         return () if self._library is None else tuple(self._library)
 
     @property
     def library(self) -> Library:
-        """All of them; an error where there is none."""
+        """Library of all maps; raises an error if there is no map."""
         if self._library is None:
             raise RefusedError(404, "There is no map yet. POST /maps brings one.")
         return self._library
 
     def get(self, name: str) -> Atlas | Library:
-        """The atlas of a name; of "" the only one, or all of them where there are several."""
+        """Return the map of a name; for "", the only map, or the library if there are several."""
         return find(self.library, name)
 
     def refresh(self) -> bool:
-        """Look whether maps were written, brought or taken away; whether any was.
+        """Read the folder again if a map was added, changed or removed; return whether one was.
 
         What cannot be read leaves everything as it was.
         """
@@ -91,7 +91,7 @@ class Maps:
         return {path.name: stamp_of(path) for path in paths if (path / MANIFEST).exists()}
 
     def told(self) -> list[dict[str, Any]]:
-        """What is known of each map without opening it, ready for JSON."""
+        """Return what is known of each map without opening it, ready for JSON."""
         library = self._library
         rows = []
         for name, path in () if library is None else library.paths.items():
@@ -110,7 +110,7 @@ class Maps:
         return rows
 
     def put(self, name: str, files: dict[str, bytes]) -> bool:
-        """Describe a map, or take an atlas, and keep it under a name; whether it is a new one."""
+        """Store a map under a name, as an atlas; return whether the name is new."""
         if not NAME.fullmatch(name) or name != name.strip(". ") or name.endswith(SUFFIX):
             raise InputError(
                 "The name of a map has letters, digits, spaces, `.`, `_` and `-`, and at most 100 "
@@ -161,7 +161,7 @@ class Maps:
         return not known
 
     def remove(self, name: str) -> None:
-        """Take a map away; requests under way still have it."""
+        """Remove a map from the folder; requests in progress can still use it."""
         with self._lock:
             self.refresh()
             if self._library is None or name not in self._library:

@@ -47,16 +47,16 @@ FIELDS: dict[str, Schema] = {
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One thing that can be asked of the server.
+    """An endpoint of the server, as its API description lists it.
 
     Attributes:
-        method: In lower case.
-        path: With its parameter in braces.
-        name: Of the operation, unique.
-        summary: What it does.
-        done: Status and description of each success.
-        fields: Of the body, names of `FIELDS`.
-        answer: Schema of the answer; none where it is not JSON.
+        method: HTTP method in lower case.
+        path: URL path, with its parameter in braces.
+        name: Unique name of the operation.
+        summary: What the endpoint does, in one sentence.
+        done: Description of each successful HTTP status.
+        fields: Names of the body fields, keys of `FIELDS`.
+        answer: JSON schema of the answer; `None` if it is not JSON.
     """
 
     method: str
@@ -156,7 +156,7 @@ STATUSES = {
 
 
 def description() -> Schema:
-    """Return OpenAPI 3.1."""
+    """Return the OpenAPI 3.1 description of the server."""
     paths: dict[str, Schema] = {}
     for address in ADDRESSES:
         paths.setdefault(address.path, {})[address.method] = _operation(address)
@@ -229,7 +229,7 @@ def _body(address: Address) -> Schema | None:
 
 
 def page() -> str:
-    """The same for people; it fetches nothing."""
+    """Return the API description as an HTML page that loads nothing else."""
     rows = []
     for address in ADDRESSES:
         items = "".join(

@@ -35,11 +35,11 @@ UPDATE = (*SCAN, "odometry", "time")
 
 
 class Fields(Ask):
-    """The fields of a request, of which none is unknown.
+    """Fields of a request, all of which must have known names.
 
     Args:
-        fields: As they came.
-        known: Names that there are.
+        fields: The decoded fields of the request.
+        known: Names of the fields that are allowed.
     """
 
     def __init__(self, fields: object, known: Collection[str]) -> None:
@@ -50,7 +50,7 @@ class Fields(Ask):
                 raise InputError(f"There is no field {quote(name)}; there are {there}.")
 
     def switch(self, name: str, usual: bool) -> bool:
-        """Whether something is wanted; an error where that is not told as true or false."""
+        """Return a field that must be true or false, or a default when it is missing."""
         value = self.fields.get(name)
         if value is None:
             return usual
@@ -59,7 +59,7 @@ class Fields(Ask):
         return value
 
     def row(self, name: str, what: str, *counts: int) -> tuple[float, ...]:
-        """So many numbers."""
+        """Return a field that must be a list of numbers of one of the given lengths."""
         value = self.fields.get(name)
         good = isinstance(value, list) and len(value) in counts
         if not good or not all(
@@ -72,12 +72,12 @@ class Fields(Ask):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
-    """What came with a request.
+    """Body and query of a request.
 
     Attributes:
-        data: Its bytes.
-        kind: What they are, e.g. `application/json`.
-        address: What stands behind the `?`.
+        data: Bytes of the body.
+        kind: Content type, e.g. `application/json`.
+        address: Query parameters, behind the `?` of the address.
     """
 
     data: bytes
@@ -86,7 +86,7 @@ class Body:
 
     @property
     def asks_for_proof(self) -> bool:
-        """Whether a proof is wanted; what cannot be read wants none."""
+        """Whether the request asks for a proof of uniqueness; false if it cannot be read."""
         if self.address:
             return self.address.get("prove") == "true"
         if b"prove" not in self.data and b"\\u" not in self.data:  # nor escaped
@@ -97,7 +97,7 @@ class Body:
             return False
 
     def fields(self, known: Collection[str]) -> Fields:
-        """Everything but an `.npz` file, by name."""
+        """Return the fields of a request from its JSON body, or its query for an `.npz` body."""
         if self.kind in BINARY:
             if "scan" not in known:
                 raise InputError(
@@ -126,7 +126,7 @@ class Body:
             raise InputError("The body of the request is no JSON.", code="unknown_format") from None
 
     def scan(self, fields: Fields) -> AnyScan:
-        """The scan, on its place on the robot."""
+        """Read the scan of a request, with the pose of the sensor on the robot."""
         place = Pose(*fields.row("sensor", "x, y, yaw", 3)) if fields.has("sensor") else None
         if self.kind in BINARY:
             return _scan_of_file(self.data, place)
@@ -149,7 +149,7 @@ class Body:
 
 
 def region_of(fields: Fields) -> Region | None:
-    """Where the robot may be."""
+    """Return the region that the robot may be in, or `None` if the request gives none."""
     region = None
     if fields.has("near"):
         x, y, radius = fields.row("near", "x, y, radius", 3)
@@ -160,7 +160,7 @@ def region_of(fields: Fields) -> Region | None:
 
 
 def odometry_of(fields: Fields) -> AnyPose | None:
-    """Return what wheels say; `None` where the robot has no odometry."""
+    """Return the odometry pose of a request, or `None` if the robot has no odometry."""
     if fields.fields.get("odometry") is None:
         return None
     row = fields.row("odometry", "x, y, yaw] or [x, y, yaw, z, roll, pitch", 3, 6)
@@ -168,13 +168,13 @@ def odometry_of(fields: Fields) -> AnyPose | None:
 
 
 def pose_of(fields: Fields) -> AnyPose:
-    """A pose that is to be judged."""
+    """Return the pose that a request asks to check."""
     x, y, yaw, *z = fields.row("pose", "x, y, yaw] or [x, y, yaw, z", 3, 4)
     return Pose3(x, y, yaw, z[0]) if z else Pose(x, y, yaw)
 
 
 def spread_of(fields: Fields) -> FloatArray | None:
-    """Covariance of a pose from standard deviations."""
+    """Return the covariance of a pose, shape (3, 3), from its standard deviations in m and rad."""
     if not fields.has("spread"):
         return None
     metres, radians = fields.row("spread", "m, rad", 2)

@@ -28,11 +28,11 @@ class _Kept(Generic[T]):
 
 
 class Sessions(Generic[T]):
-    """What is kept of robots, by their keys.
+    """Tracking sessions by key, dropped when they are not used for too long.
 
     Args:
-        limits: How many, and for how long.
-        clock: Tells s.
+        limits: Limits on the number of sessions and their idle time.
+        clock: Returns the time in s.
     """
 
     def __init__(self, limits: Limits, clock: Callable[[], float] = monotonic) -> None:
@@ -46,14 +46,14 @@ class Sessions(Generic[T]):
         return (one.what for one in list(self._kept.values()))
 
     def forget(self) -> None:
-        """Drop those of which nothing was heard for too long."""
+        """Drop the sessions that were not used for too long."""
         now = self.clock()
         for key, one in list(self._kept.items()):
             if now - one.heard > self.limits.session_s:
                 self.drop(key)
 
     def begin(self, what: T, key: str = "") -> str:
-        """Keep something of a robot; its key, a new one unless it has one."""
+        """Start a session that holds an object, and return its key, a new one unless given."""
         self.forget()
         if len(self._kept) >= self.limits.sessions:
             raise RefusedError(
@@ -64,7 +64,7 @@ class Sessions(Generic[T]):
         return key
 
     def get(self, key: str) -> T:
-        """What is kept of the robot of a key."""
+        """Return the object of a session and mark the session as used."""
         self.forget()
         one = self._kept.get(key)
         if one is None:
@@ -73,18 +73,18 @@ class Sessions(Generic[T]):
         return one.what
 
     def drop(self, key: str) -> None:
-        """Forget a robot, if it is there."""
+        """Drop a session, if it exists."""
         self._kept.pop(key, None)
 
 
 @dataclass(eq=False)
 class Robot:
-    """One robot.
+    """A robot that is tracked in a session.
 
     Attributes:
-        tracker: That follows it, on the maps as they were when it began.
-        updates: How many there were.
-        lock: A tracker belongs to one thread at a time.
+        tracker: Its tracker, on the maps as they were when the session began.
+        updates: Number of updates so far.
+        lock: Held during an update: a tracker belongs to one thread at a time.
     """
 
     tracker: Tracker
@@ -93,14 +93,14 @@ class Robot:
 
     @classmethod
     def of(cls, body: Body, library: Library, limits: Limits, noted: Told) -> "Robot":
-        """That a request asks to follow."""
+        """Create a tracked robot from a request that begins a session."""
         fields, site = asked(body, BEGIN, library, limits, noted)
         prior = region_of(fields)
         tilt, turned = (fields.switch(name, False) for name in ("tilt", "any_attitude"))
         return cls(Tracker(site, prior=prior, tilt=tilt, any_attitude=turned))
 
     def update(self, body: Body) -> Told:
-        """Take in what a request tells; what `isovist track --json` prints of an update."""
+        """Update the tracker from a request, and return what `isovist track --json` prints."""
         fields = body.fields(UPDATE)
         odometry = odometry_of(fields)
         time = fields.number("time", low=-1e15, high=1e15) if fields.has("time") else None
@@ -113,5 +113,5 @@ class Robot:
 
 
 def begun(key: str, limits: Limits) -> Told:
-    """What is told of a robot that is followed from now on."""
+    """Return the answer to a request that began a tracking session: its key and lifetime in s."""
     return {"session": key, "expires_s": limits.session_s}

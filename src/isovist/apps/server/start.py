@@ -49,13 +49,13 @@ def start(
     Args:
         library: The folder; made where it is missing.
         host: Address to listen on.
-        port: To listen on; a free one when 0.
+        port: Port to listen on; a free one when 0.
         token_file: Tokens, one per line, of which each request must bring one.
         memory: MiB that open atlases may take together.
-        limits: Of what is taken on.
-        zenoh: Where a zenoh router listens, e.g. `tcp/localhost:7447`, for a second door.
-        workers: Processes that share the scans of `/locate`, on one core each, with `memory` each;
-            threads of this one when `None`.
+        limits: Limits on request sizes, waiting requests and times.
+        zenoh: Where a zenoh router listens, e.g. `tcp/localhost:7447`, to answer queries there too.
+        workers: Number of worker processes, on one core each, with `memory` each; requests run in
+            threads of this process when `None`.
     """
     if workers is not None:
         check_workers(workers)
@@ -106,9 +106,9 @@ def start(
 
 
 def share_arenas() -> bool:
-    """Have all threads take memory from few places; whether this machine's C library can.
+    """Let all threads share a few memory arenas; return whether the C library can do so.
 
-    That of GNU gives each thread a place of its own, of which others do not see what is free again.
+    The GNU library gives each thread an arena of its own, and others cannot use what is free there.
     """
     if "MALLOC_ARENA_MAX" in os.environ:  # somebody knows better
         return False
@@ -119,10 +119,10 @@ def share_arenas() -> bool:
 
 
 def room_for(connections: int) -> int:
-    """As many connections as the files allow that a process may have open, at most so many.
+    """Return how many connections the open-file limit allows, at most the given number.
 
-    Each is one, and as many more may stand at the door.  Most systems let a process have 1024 of
-    them, and more when it asks.
+    Each takes a file, and as many more may wait.  Most systems let a process have 1024 open
+    files, and more when it asks.
     """
     try:
         import resource
@@ -157,7 +157,7 @@ def _ending_by_signal() -> Iterator[None]:
 
 
 def read_tokens(path: Path) -> tuple[str, ...]:
-    """The tokens of a file, one per line."""
+    """Read the access tokens of a file, one per line."""
     try:
         lines = read_bytes(path, "a file of tokens", 1 << 16).decode().splitlines()
     except UnicodeDecodeError as error:
@@ -173,7 +173,7 @@ def read_tokens(path: Path) -> tuple[str, ...]:
 
 
 def note_requests() -> None:
-    """One line of JSON per request on standard output."""
+    """Log one line of JSON per request to standard output."""
     noted = logging.getLogger("isovist.serve.requests")
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(logging.Formatter("%(message)s"))

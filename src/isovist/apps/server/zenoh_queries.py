@@ -24,7 +24,7 @@ JSON = "application/json"
 
 
 class ZenohDoor:
-    """Opens when the server begins, and closes when every query is answered.
+    """Entrance for zenoh queries, which the HTTP application answers.
 
     Args:
         endpoint: Where a zenoh router listens, e.g. `tcp/localhost:7447`.
@@ -41,7 +41,7 @@ class ZenohDoor:
         self._under_way: set[asyncio.Task[None]] = set()
 
     def begin(self, app: ASGIApp) -> None:
-        """Let queries in, from within the loop that answers them."""
+        """Start to accept queries; call it inside the event loop that answers them."""
         loop = asyncio.get_running_loop()
 
         def take(query: Any) -> None:
@@ -56,7 +56,7 @@ class ZenohDoor:
         self._queryable = self._session.declare_queryable(f"{KEY}/**", asked)
 
     async def end(self) -> None:
-        """Let no more queries in, answer those that are under way, and leave the network."""
+        """Stop accepting queries, answer those in progress, and leave the network."""
         if self._queryable is not None:
             await asyncio.to_thread(self._queryable.undeclare)
         await asyncio.sleep(0)  # those that were taken last have their tasks now

@@ -48,12 +48,12 @@ Verb = Callable[[Shelf, Ask], dict[str, Any]]
 
 @lru_cache(maxsize=1)
 def page() -> str:
-    """The page itself."""
+    """Return the HTML page of the studio."""
     return (STATIC / "index.html").read_text(encoding="utf-8")
 
 
 def inline_hashes(html: str) -> list[str]:
-    """Of the scripts that stand in a page, as its content policy must name them."""
+    """Return the hashes of the inline scripts of a page, for its content security policy."""
     scripts = re.findall(r'<script type="importmap">(.*?)</script>', html, re.DOTALL)
     digests = (hashlib.sha256(text.encode()).digest() for text in scripts)
     return [f"sha256-{base64.b64encode(digest).decode()}" for digest in digests]
@@ -65,13 +65,13 @@ def studio_app(
     first: str = "office",
     token: str | None = None,
 ) -> Starlette:
-    """The application.
+    """Create the web application of the studio.
 
     Args:
-        shelf: What is kept; with the demonstrations alone when `None`.
-        host: Address that it is reached by.
+        shelf: Store of maps, scans and logs; with the demonstrations alone when `None`.
+        host: Address that the studio is reached by.
         first: Key of the map that is shown at the start.
-        token: That every request must bring; none where only this machine can ask.
+        token: Token that every request must bring; `None` if only this machine can ask.
     """
     kept = Shelf() if shelf is None else shelf
     samples.offer(kept)

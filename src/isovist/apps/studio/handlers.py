@@ -29,7 +29,7 @@ Progress = Callable[[float], None]
 
 
 def locate_scan(shelf: Shelf, ask: Ask) -> dict[str, Any]:
-    """Where a scan that was dropped, or that a virtual robot takes, was taken.
+    """Locate an uploaded scan, or a scan simulated at the pose of a virtual robot.
 
     The answer is what `isovist locate --json` prints, on all maps of a library where one is named;
     `site` is the map of the best place; while a robot is dragged (`live`), what is
@@ -67,7 +67,7 @@ def locate_scan(shelf: Shelf, ask: Ask) -> dict[str, Any]:
 
 
 def off_text(answer: Answer, truth: AnyPose | None) -> str:
-    """How far the best place is from where the virtual robot stands, if it does."""
+    """Return how far the best estimate is from the virtual robot; empty if there is none."""
     if truth is None or answer.best is None:
         return ""
     gap, turn = pose_error(answer.best.pose, truth)
@@ -75,7 +75,7 @@ def off_text(answer: Answer, truth: AnyPose | None) -> str:
 
 
 def standing(site: Site, pose: AnyPose) -> AnyPose:
-    """A pose of a robot on a map; in space as high as the nodes nearby."""
+    """Return the pose of a robot on a map; on a 3D map at the height of the nearest node."""
     if site.atlas.dimension == 2:
         return Pose(pose.x, pose.y, pose.yaw)
     if isinstance(pose, Pose3):
@@ -86,7 +86,7 @@ def standing(site: Site, pose: AnyPose) -> AnyPose:
 
 
 def look(site: Site, ask: Ask, truth: AnyPose) -> Scan | CloudScan:
-    """What the sensor of a virtual robot sees; the same for the same request."""
+    """Simulate the scan of a virtual robot; equal requests give equal scans."""
     mount = ask.part("mount")
     place = mount.pose() if mount.has("x") else Pose()
     random = np.random.default_rng(ask.count("seed", 0, low=0, high=1 << 31))
@@ -99,7 +99,7 @@ def look(site: Site, ask: Ask, truth: AnyPose) -> Scan | CloudScan:
 
 
 def survey_site(shelf: Shelf, ask: Ask, progress: Progress) -> dict[str, Any]:
-    """Where one or two sensors can be localized; layers hold a value for each node."""
+    """Survey where one or two sensors can be localized; layers hold a value for each node."""
     site = shelf.sites.get(ask.text("site"))
     sensors = ask.parts("lidars", 2)
     if not sensors:
@@ -125,7 +125,7 @@ def survey_site(shelf: Shelf, ask: Ask, progress: Progress) -> dict[str, Any]:
 
 
 def survey_scene(found: Survey) -> dict[str, Any]:
-    """The maps of a survey as columns with one value per node, and its areas in words."""
+    """Return the drawing data of a survey: columns with a value per node, and areas in words."""
     looks = found.looks
     columns = {
         "unique": found.unique_share,

@@ -27,7 +27,7 @@ MOST = 20_000
 
 
 def track_log(shelf: Shelf, ask: Ask) -> Iterator[dict[str, Any]]:
-    """Each update as `isovist track --json` prints it, with what its picture needs.
+    """Track a log and yield each update as `isovist track --json` does, with drawing data.
 
     With `carried`, the robot is carried at an update to where another scan of the log was taken,
     and odometry knows nothing of it.
@@ -54,7 +54,7 @@ def track_log(shelf: Shelf, ask: Ask) -> Iterator[dict[str, Any]]:
 
 
 def carried(log: AnyLog, at: int, place: tuple[float, float]) -> AnyLog:
-    """A log whose robot is carried, before scan `at`, to the scan that was taken nearest a place.
+    """Return a log whose robot is moved, before scan `at`, to the scan taken nearest a place.
 
     Odometry, where there is one, goes on from there as if nothing had happened.
     """
@@ -81,7 +81,7 @@ def carried(log: AnyLog, at: int, place: tuple[float, float]) -> AnyLog:
 
 
 def explore_site(shelf: Shelf, ask: Ask, progress: Progress) -> dict[str, Any]:
-    """A lost robot that drives, as `isovist explore --json` tells it; ways are in the world."""
+    """Simulate a lost robot that drives until it is localized; paths are in the world, in m."""
     atlas = shelf.sites.get(ask.text("site")).plane
     sensor = ask.part("lidar")
     view = np.radians(sensor.number("field_of_view", 360.0, low=10.0, high=360.0))
@@ -99,7 +99,7 @@ def explore_site(shelf: Shelf, ask: Ask, progress: Progress) -> dict[str, Any]:
 
 
 def run_scene(run: Run) -> list[dict[str, Any]]:
-    """For each step what was seen, said and proposed, the way ahead in the world, in m."""
+    """Return the drawing data of each step of a drive; the path ahead is in the world, in m."""
     steps: list[dict[str, Any]] = []
     for k, step in enumerate(run.steps):
         after = run.steps[k + 1].proposal if k + 1 < len(run.steps) else None

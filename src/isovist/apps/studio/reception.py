@@ -33,14 +33,14 @@ def receive(
     progress: Progress,
     scan_topic: str | None = None,
 ) -> dict[str, Any]:
-    """Keep what the files are, and say what that is: kind, key and name.
+    """Read uploaded files, store the map, scan or log, and return its kind, key and name.
 
     Args:
-        shelf: Where it is kept.
-        files: By name, with the folders that they were dropped in.
+        shelf: Store that the upload is put in.
+        files: Content of each file by its name, which may include a folder.
         wanted: "map", "scan" or "log", or "" when the files say it themselves.
         progress: Told the share of the work that is done.
-        scan_topic: Of a bag that has several.
+        scan_topic: Topic of the scans, for a bag that has several.
     """
     if not 1 <= len(files) <= MOST_FILES:
         raise FileError(
@@ -71,7 +71,7 @@ def receive(
 
 
 def keep_library(shelf: Shelf, key: str, folders: list[Path]) -> dict[str, Any]:
-    """Keep several atlases that were dropped together, as maps that are asked together."""
+    """Store several atlases that were uploaded together as one library of maps."""
     sites: dict[str, str] = {}
     for k, folder in enumerate(folders):
         name = folder.name.removesuffix(SUFFIX)

@@ -29,29 +29,29 @@ DRIVE = "drive"
 
 @lru_cache(maxsize=1)
 def floor() -> OfficeFloor:
-    """The office, as planned and as it is."""
+    """Return the office floor of the demonstration, as planned and as it is."""
     return office_floor(0)
 
 
 def office() -> Site:
-    """A floor of 1000 m² with furniture that its plan lacks."""
+    """Build the demonstration office, 1000 m² with furniture that its plan lacks."""
     return Site(SITES["office"], build(floor().plan), floor().reality)
 
 
 def hall() -> Site:
-    """A hall that looks nearly the same after half a turn."""
+    """Build the demonstration hall, which looks nearly the same after half a turn."""
     return Site(SITES["hall"], build(twofold_hall()))
 
 
 def building() -> Site:
-    """A building with floor and ceiling, in space."""
+    """Build the demonstration building, a 3D map with floor and ceiling."""
     plain = office_floor(0, length=24.0, rows=2)
     atlas = build(MeshMap.extrude(plain.plan, 0.0, CEILING), height=HEIGHT)
     return Site(SITES["building"], atlas, MeshMap.extrude(plain.reality, 0.0, CEILING))
 
 
 def drive() -> Log:
-    """A drive through the office, as a robot with odometry that drifts would record it."""
+    """Simulate a drive through the office, recorded by a robot with drifting odometry."""
     world, random, drift = floor().reality, np.random.default_rng(SEED), Drift()
     truth, odometry = somewhere(world, random), Pose()
     ranges, poses, told = [], [], []
@@ -73,7 +73,7 @@ def drive() -> Log:
 
 
 def offer(shelf: Shelf) -> None:
-    """Put the demonstrations on a shelf; each is made when it is first asked for."""
+    """Add the demonstrations to a store; each is built when it is first requested."""
     for key, make in (("office", office), ("hall", hall), ("building", building)):
         shelf.sites.offer(key, SITES[key], make)
     shelf.logs.offer(DRIVE, "demo drive", lambda: Named("demo drive", drive()))

@@ -24,7 +24,7 @@ from isovist.sensing.scan import Scan
 
 
 class HasName(Protocol):
-    """What is kept has a name."""
+    """An object with a name."""
 
     @property
     def name(self) -> str: ...
@@ -36,11 +36,11 @@ Kept = TypeVar("Kept", bound=HasName)
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """A map, ready to answer.
+    """A map with its atlas, ready to answer requests.
 
     Attributes:
-        name: Of the file, or of the demonstration.
-        atlas: The map, described.
+        name: Name of the file or of the demonstration.
+        atlas: Atlas of the map.
         real: What a virtual sensor sees where that is not the map itself, e.g. with furniture.
     """
 
@@ -50,12 +50,12 @@ class Site:
 
     @cached_property
     def reality(self) -> Map:
-        """What a virtual sensor sees."""
+        """The world that a virtual sensor scans, by default the walls of the map."""
         return bare_walls(self.atlas.world) if self.real is None else self.real
 
     @property
     def plane(self) -> PlaneAtlas:
-        """The atlas, where that is of the plane."""
+        """The atlas, if the map is 2D; raises an error for a 3D map."""
         if not isinstance(self.atlas, PlaneAtlas):
             raise InputError(
                 "The map is in space, and this needs one of the plane.", code="wrong_dimension"
@@ -64,13 +64,13 @@ class Site:
 
 
 class GoneError(InputError):
-    """Something that is not kept, or no more."""
+    """Raised for a key that is not stored, or no longer."""
 
     code: ErrorCode = "not_found"
 
 
 class Box(Generic[Kept]):
-    """Kepts of a kind by key, so many that may go and any number that stay."""
+    """LRU cache of uploads of one kind; pinned entries are never evicted."""
 
     def __init__(self, kind: str, most: int) -> None:
         self.kind, self.most = kind, most
@@ -80,7 +80,7 @@ class Box(Generic[Kept]):
         self._lock = RLock()
 
     def put(self, key: str, thing: Kept, *, stays: bool = False) -> None:
-        """Keep a thing; the one that was asked for longest ago may have to go."""
+        """Store an object, and evict the least recently used ones above the limit."""
         with self._lock:
             self._kept[key] = thing
             self._kept.move_to_end(key)
@@ -91,11 +91,11 @@ class Box(Generic[Kept]):
                 del self._kept[old]
 
     def offer(self, key: str, name: str, make: Callable[[], Kept]) -> None:
-        """Promise a thing that stays and is made when it is first asked for."""
+        """Register an object that is built when it is first requested, and then pinned."""
         self._offered[key] = name, make
 
     def get(self, key: str) -> Kept:
-        """The thing of a key."""
+        """Return the object of a key, or raise an error if it is not stored."""
         with self._lock:
             if key not in self._kept and key in self._offered:
                 self.put(key, self._offered[key][1](), stays=True)
@@ -108,7 +108,7 @@ class Box(Generic[Kept]):
         return key in self._kept
 
     def names(self) -> list[tuple[str, str]]:
-        """Keys and names: what was dropped, latest first, then what stays."""
+        """Return keys and names of all objects: uploads, latest first, then registered ones."""
         with self._lock:
             offered = [(key, name) for key, (name, _) in self._offered.items()]
             there = [(k, t.name) for k, t in reversed(self._kept.items()) if k not in self._offered]
@@ -117,14 +117,14 @@ class Box(Generic[Kept]):
 
 @dataclass(frozen=True, eq=False)
 class Named(Generic[Thing]):
-    """A thing and the name of the file it came in."""
+    """An object and the name of the file it came in."""
 
     name: str
     thing: Thing
 
 
 class Shelf:
-    """Everything that the server keeps; a library is the keys of its maps by name."""
+    """Everything that the studio stores; a library holds the keys of its maps by name."""
 
     def __init__(self) -> None:
         self.sites: Box[Site] = Box("map", 24)
@@ -133,11 +133,11 @@ class Shelf:
         self.logs: Box[Named[Log | CloudLog]] = Box("log", 4)
 
     def library_of(self, site: str) -> str:
-        """Key of the library that a map came with; empty where it came alone."""
+        """Return the key of the library that a map belongs to, or "" if there is none."""
         keys = (key for key, _ in self.libraries.names())
         return next((k for k in keys if site in self.libraries.get(k).thing.values()), "")
 
     def maps(self, library: str) -> dict[str, Atlas]:
-        """The maps of a library, by name."""
+        """Return the atlases of a library, by name."""
         keys = self.libraries.get(library).thing
         return {name: self.sites.get(key).atlas for name, key in keys.items()}

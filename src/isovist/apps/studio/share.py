@@ -21,7 +21,7 @@ KEPT = ("title", "site", "image", "marks", "panel", "view", "picture")
 
 
 def share_page(view: Mapping[str, Any]) -> str:
-    """The page of a view, as the browser sent it."""
+    """Return a self-contained HTML page of a view that the browser sent."""
     title = view.get("title")
     if not isinstance(title, str) or not isinstance(view.get("marks"), list):
         raise InputError("A view to share has a title and marks.", code="missing")

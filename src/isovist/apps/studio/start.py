@@ -29,10 +29,10 @@ def start(
         world: A map or an atlas to begin with; the demonstration when `None`.
         drive: A log to begin with.
         host: Address to listen on.
-        port: To listen on; a free one when 0.
+        port: Port to listen on; a free one when 0.
         browser: Whether to open the page.
-        scan_topic: Of a bag, as `read_log` takes it.
-        odometry_topic: The same.
+        scan_topic: Topic of the scans in a bag, as `read_log` takes it.
+        odometry_topic: Topic of the odometry in a bag, as `read_log` takes it.
     """
     with MissingExtraError.unless_found("The studio", "studio"):
         import python_multipart  # noqa: F401

@@ -28,7 +28,7 @@ PROFILES = ("softmax", "bump", "cosine")
 
 @lru_cache(maxsize=1)
 def room() -> SegmentMap:
-    """The room of the paper's example."""
+    """Return the room of the paper's example."""
     return paper_room()
 
 
@@ -41,7 +41,7 @@ def _tools(
 
 
 def theory_at(ask: Ask) -> dict[str, Any]:
-    """Signal, weights, F, J, shadows and the Gram norm at a point of the room."""
+    """Compute signal, weights, F, J, shadows and the Gram norm at a point of the room."""
     world = room()
     profile = ask.text("profile", "softmax")
     if profile not in PROFILES:
@@ -91,7 +91,7 @@ def theory_at(ask: Ask) -> dict[str, Any]:
 
 
 def shadows_of(world: SegmentMap, point: FloatArray) -> FloatArray:
-    """Where shadows begin and end: corners that hide, and what is hit behind them, (k, 4) in m."""
+    """Return the corners that hide walls and the wall points behind them, shape (k, 4), in m."""
     block = point[None, :]
     jumps = find_jumps(world, block, world.see(block), check_view(None))
     near = np.minimum(jumps.before.ranges, jumps.after.ranges)

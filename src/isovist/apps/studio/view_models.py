@@ -39,7 +39,7 @@ NODES = 60_000
 
 
 def rounded(values: Any, digits: int = 3) -> list[Any]:
-    """An array as lists; what is not finite is null."""
+    """Convert an array to nested lists of rounded numbers; values that are not finite are None."""
     array = np.round(np.asarray(values, dtype=np.float64), digits)
     if np.isfinite(array).all():
         return list(array.tolist())
@@ -47,7 +47,7 @@ def rounded(values: Any, digits: int = 3) -> list[Any]:
 
 
 def plan_of(atlas: Atlas) -> OccupancyMap:
-    """The map of the plane; of one in space that at the height of the nodes."""
+    """Return the 2D map of an atlas; of a 3D map, the slice at the height of the nodes."""
     if isinstance(atlas, PlaneAtlas):
         return atlas.world
     assert isinstance(atlas, SpaceAtlas)  # there is no third kind
@@ -55,7 +55,7 @@ def plan_of(atlas: Atlas) -> OccupancyMap:
 
 
 def site_json(key: str, site: Site) -> dict[str, Any]:
-    """What a page must know of a map to draw it."""
+    """Return the data that a page needs to draw a map."""
     atlas = site.atlas
     plan = plan_of(atlas)
     low, high = known_bounds(plan)
@@ -77,7 +77,7 @@ def site_json(key: str, site: Site) -> dict[str, Any]:
 
 
 def start_of(site: Site) -> AnyPose:
-    """Where a virtual robot stands at first: around the middle, where there is most room."""
+    """Return the first pose of a virtual robot: near the middle, in 2D where there is most room."""
     atlas = site.atlas
     places = np.asarray(atlas.positions)
     middle, size = np.median(places[:, :2], axis=0), np.ptp(places[:, :2], axis=0)
@@ -92,7 +92,7 @@ def start_of(site: Site) -> AnyPose:
 
 
 def plan_png(site: Site) -> bytes:
-    """The cells of the plan as an image of their codes, the highest row first."""
+    """Return the cells of the 2D map as a PNG image of their codes, the highest row first."""
     stream = io.BytesIO()
     cells = np.ascontiguousarray(plan_of(site.atlas).cells[::-1])
     Image.fromarray(cells).save(stream, format="PNG", compress_level=1)
@@ -100,7 +100,7 @@ def plan_png(site: Site) -> bytes:
 
 
 def wall_points(site: Site) -> bytes:
-    """Centres of the walls of a map in space that free cells touch, (x, y, z) in m as float32."""
+    """Return the visible wall cells of a 3D map as float32 bytes of (x, y, z) in m."""
     atlas = site.atlas
     if not isinstance(atlas, SpaceAtlas):
         return b""
@@ -112,7 +112,7 @@ def wall_points(site: Site) -> bytes:
 
 
 def estimate_scene(estimate: Estimate) -> dict[str, Any]:
-    """The words of an estimate, and its ellipse: half axes in m and direction in rad."""
+    """Return the texts of an estimate, and its ellipse: half axes in m and direction in rad."""
     return {
         "ellipse": rounded(estimate.ellipse(), 4),
         "chance": chance_text(estimate.probability),
@@ -122,7 +122,7 @@ def estimate_scene(estimate: Estimate) -> dict[str, Any]:
 
 
 def answer_scene(maps: AnyMaps, scan: AnyScan, answer: Answer) -> dict[str, Any]:
-    """Beams in the frame of the robot, which of them fit at each place, and which refute it.
+    """Return the ends of beams in the robot frame, and which of them fit or refute each place.
 
     `fits` has a string per place with a letter per beam: "1" where it fits, else "0"; `refutes` the
     same with "-" for beams that speak for the best place, "+" for this one and "0" for neither.
@@ -151,7 +151,7 @@ def _letters(codes: NDArray[Any]) -> str:
 
 
 def scan_ends(scan: AnyScan, most: int = 180) -> list[Any]:
-    """Where beams end in the frame of the robot, a few of them."""
+    """Return a few of the points where beams end, in the frame of the robot, in m."""
     seen = scan.endpoints if isinstance(scan, Scan) else scan.points
     ends: FloatArray = scan.T_robot_sensor.apply(seen)
     step = max(1, -(-len(ends) // most))
@@ -159,10 +159,10 @@ def scan_ends(scan: AnyScan, most: int = 180) -> list[Any]:
 
 
 def search_scene(atlas: Atlas, scan: AnyScan) -> dict[str, Any]:
-    """What the scan costs at each node at its best heading, as a search finds it; dearest first.
+    """Rate the nodes of an atlas by the cost of a scan at the best heading, dearest first.
 
-    `places` are those of the sensor; `worth` is 1 at the cheapest node and 0 at the dearest.  Of
-    very many nodes every so manieth is told.
+    `places` are positions of the sensor; `worth` is 1 at the cheapest node and 0 at the dearest.
+    If there are very many nodes, only every k-th is rated.
     """
     held, settings = scan.within(atlas.diagonal), LocalizationSettings()
     window = None if held is None else atlas.window(held, settings.seen_share[atlas.dimension - 2])

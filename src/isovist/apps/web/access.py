@@ -31,14 +31,14 @@ NO_TOKEN = "This needs a token: `Authorization: Bearer TOKEN`."
 
 
 class Gate(Guard):
-    """Lets requests in, counts and notes them.
+    """ASGI middleware that checks tokens and limits, and counts and logs each request.
 
     Args:
-        app: What is guarded.
+        app: The application that is protected.
         host: Address that the server listens on.
         tokens: One of them must come with each request; none are needed where there are none.
-        limits: Of bodies.
-        metrics: Where requests are counted.
+        limits: Limits on the size and duration of request bodies.
+        metrics: Counts the requests.
     """
 
     foreign_host = (
@@ -111,12 +111,12 @@ class Gate(Guard):
             log.info("%s", json.dumps(line))
 
     def most_bytes(self, scope: Scope) -> int:
-        """Maps are large, scans are not."""
+        """Return the most bytes of a request body; maps may be larger than scans."""
         bringing = scope["path"].startswith("/maps")
         return self.limits.map_bytes if bringing else self.limits.scan_bytes
 
     def too_large(self, most: int) -> str:
-        """The limit in MiB."""
+        """Return the error text for a body above a limit in bytes."""
         return f"The body of this request has at most {most >> 20} MiB."
 
     def _is_ours(self, host: str) -> bool:

@@ -10,7 +10,7 @@ class RefusedError(IsovistError):
     """A request that is not answered; its text is what the client reads.
 
     Attributes:
-        status: Of HTTP.
+        status: HTTP status.
         retry_s: What the client is told to wait, in s; `None` where waiting does not help.
     """
 
@@ -23,22 +23,22 @@ class RefusedError(IsovistError):
 
 
 def busy(waiting: int, retry_s: int) -> RefusedError:
-    """More wait already than may."""
+    """Return the error for a request that came while too many others wait."""
     text = f"{waiting} requests wait already. Try again in {retry_s} s."
     return RefusedError(429, text, retry_s)
 
 
 def late(limits: Limits) -> RefusedError:
-    """An answer that did not come in time."""
+    """Return the error for an answer that did not come in time."""
     text = f"There was no answer within {limits.seconds:g} s. Try again later."
     return RefusedError(503, text, limits.retry_s)
 
 
 def slow(limits: Limits) -> RefusedError:
-    """A body that does not come to its end."""
+    """Return the error for a request whose body did not arrive in time."""
     return RefusedError(408, f"The body of the request did not come within {limits.body_s:g} s.")
 
 
 def unknown(name: str) -> RefusedError:
-    """A map that is not there."""
+    """Return the error for a map that does not exist."""
     return RefusedError(404, f"There is no map {name!r}. GET /maps lists those there are.")

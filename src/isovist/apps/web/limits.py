@@ -5,23 +5,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Numbers that were chosen for a machine of a few cores.
+    """Limits on requests and sessions, chosen for a machine with a few cores.
 
     Attributes:
-        scan_bytes: Of a request that asks: a cloud of half a million points.
-        map_bytes: Of a request that brings a map, as in the studio.
-        batch: Scans that are located together at most.
-        gather_s: So long the first of a batch waits for others, in s: a tenth of what it costs.
-        queue: Requests that wait for an answer at most; a few seconds of work on two cores.
-        seconds: From the last byte of a request to its answer.
-        connections: That are open at once, twice as many as robots that are followed; of more,
-            those that ask nothing are closed.
-        head_s: From the beginning of a connection to the last byte of the first head, and between
-            two requests.
-        body_s: From the head of a request to its last byte.
-        proof_s: Most that one proof may take.
-        sessions: Robots that are followed at once.
-        session_s: After so long without an update a robot is forgotten, in s.
+        scan_bytes: Most bytes of a request with a scan: a cloud of half a million points.
+        map_bytes: Most bytes of a request that uploads a map, as in the studio.
+        batch: Most scans that are located together.
+        gather_s: Time that the first scan of a batch waits for others, in s: a tenth of its cost.
+        queue: Most requests that wait for an answer; a few seconds of work on two cores.
+        seconds: Longest time from the last byte of a request to its answer, in s.
+        connections: Most open connections, twice as many as tracked robots; beyond that,
+            idle ones are closed.
+        head_s: Longest time from the start of a connection to the end of its first request
+            head, and between two requests, in s.
+        body_s: Longest time from the head of a request to its last byte, in s.
+        proof_s: Longest time that one proof may take, in s.
+        sessions: Most robots that are tracked at once.
+        session_s: Time without an update after which a robot is forgotten, in s.
         retry_s: What a client that is refused is told to wait, in s.
     """
 

@@ -6,7 +6,7 @@ from isovist.errors import InputError
 
 
 def listen(host: str, port: int, who: str = "The studio") -> socket.socket:
-    """A socket that listens, or why it cannot."""
+    """Open a listening socket, or raise an error that says why it cannot be opened."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Only where the protocol is named does asyncio send small pieces at once, not after 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -11,7 +11,7 @@ TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """What happened since the start."""
+    """Counters and response times of requests since the server started."""
 
     def __init__(self) -> None:
         self.requests: Counter[tuple[str, int]] = Counter()
@@ -20,7 +20,7 @@ class Metrics:
         self._sums: Counter[str] = Counter()
 
     def note(self, route: str, status: int, seconds: float, verdict: str | None) -> None:
-        """A request that was answered."""
+        """Count a request that was answered, with its response time in s."""
         self.requests[route, status] += 1
         bins = self._bins.setdefault(route, [0] * (len(EDGES) + 1))
         bins[bisect_left(EDGES, seconds)] += 1
@@ -29,11 +29,11 @@ class Metrics:
             self.verdicts[verdict] += 1
 
     def text(self, now: Mapping[str, float], batches: tuple[int, int]) -> str:
-        """All of it.
+        """Return all metrics in the Prometheus text format.
 
         Args:
-            now: Values of this moment by name.
-            batches: How many there were, and scans in them.
+            now: Current values by name, such as the number of sessions.
+            batches: Number of batches so far, and number of scans in them.
         """
         lines = _head("requests_total", "counter", "Requests by address and status.")
         lines += [

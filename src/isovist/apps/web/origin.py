@@ -29,13 +29,13 @@ COOKIE = "isovist-token"
 
 
 class Guard:
-    """Refuses what does not come from our own page, and limits what that may send and load.
+    """ASGI middleware that rejects requests from other sites and limits body sizes.
 
     Args:
-        app: What is guarded.
+        app: The application that is protected.
         host: Address that the server listens on.
         scripts: Hashes of the inline scripts of the page, as a content policy has them.
-        token: That a request must bring, as `?token=` or in a cookie, which the first one sets.
+        token: Token that a request must bring, as `?token=` or in the cookie that this sets.
     """
 
     def __init__(
@@ -95,12 +95,12 @@ class Guard:
     foreign_host, foreign_page = FOREIGN_HOST, FOREIGN_PAGE
 
     def most_bytes(self, scope: Scope) -> int:
-        """That the body of a request may have."""
+        """Return the most bytes that the body of a request may have."""
         del scope
         return MOST_BYTES
 
     def too_large(self, most: int) -> str:
-        """What is said of a longer one."""
+        """Return the error text for a body above a limit in bytes."""
         del most
         return TOO_LARGE
 
@@ -153,7 +153,7 @@ def _in_cookie(headers: Headers) -> str:
 
 
 class TooLargeError(Exception):
-    """More came than was announced or is allowed."""
+    """Raised when the body of a request is larger than the limit."""
 
 
 def _is_of(origin: str, host: str) -> bool:

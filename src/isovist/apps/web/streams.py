@@ -23,7 +23,7 @@ NEWS = 0.02
 
 
 def error_json(error: BaseException) -> dict[str, object]:
-    """Return what a client reads of an error: ours as it is, any other in general words."""
+    """Return an error as JSON data: our own errors as they are, others in general words."""
     if isinstance(error, IsovistError):
         return error.to_dict()
     if isinstance(error, MultiPartException):
@@ -35,12 +35,12 @@ def error_json(error: BaseException) -> dict[str, object]:
 
 
 def refusal_json(text: str, code: ErrorCode) -> dict[str, object]:
-    """Return what a client reads when a request is refused before anything is done."""
+    """Return the JSON data of a request that is refused before any work is done."""
     return {"error": text, "code": code, "field": None}
 
 
 def lines(objects: Iterable[dict[str, Any]]) -> StreamingResponse:
-    """A response with one line per object; an error becomes the last line."""
+    """Return a streaming response with one line of JSON per object; an error is the last line."""
 
     def text() -> Iterator[str]:
         try:
@@ -53,7 +53,7 @@ def lines(objects: Iterable[dict[str, Any]]) -> StreamingResponse:
 
 
 def watched(work: Callable[[Callable[[float], None]], dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Progress of some work while it goes on in a thread of its own, then its result as `done`.
+    """Run work in its own thread and yield its progress, then its result as `done`.
 
     When nobody listens any more, the work ends at its next progress.
     """
@@ -88,4 +88,4 @@ def watched(work: Callable[[Callable[[float], None]], dict[str, Any]]) -> Iterat
 
 
 class UnheardError(Exception):
-    """Nobody listens any more."""
+    """Raised to end work whose client has left."""

@@ -41,7 +41,7 @@ Progress = Callable[[float], None]
 
 
 def safe_path(name: str) -> Path:
-    """A name as it may be written: at most one folder, no way out, no odd characters."""
+    """Return a relative path of at most one folder and a file, without unsafe characters."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
     parts = tuple(part for part in parts if part not in ("/", ".."))
     clean = [_clean_name(part) for part in parts[-2:]]
@@ -57,7 +57,7 @@ def _clean_name(name: str) -> str:
 
 
 def write_upload(folder: Path, name: str, data: bytes) -> Path:
-    """Write a file that was sent into a folder, where no other may have its name."""
+    """Write an uploaded file into a folder; raise an error if its name is taken."""
     path = folder / safe_path(name)
     if path.exists() or path.parent.is_file():
         raise FileError(f"Two files are called {quote(path.name)}. Rename one.", code="file_exists")
@@ -67,7 +67,7 @@ def write_upload(folder: Path, name: str, data: bytes) -> Path:
 
 
 def main_file(folder: Path) -> Path:
-    """The file that the others belong to, or their folder: a manifest's, one of KITTI."""
+    """Return the main file of an upload, or its folder if it has a manifest or is a KITTI log."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     if (folder / "velodyne").is_dir():
         return _kitti(folder, files)
@@ -151,7 +151,7 @@ def _gathered(folder: Path) -> Path:
 
 
 def kind_of(main: Path) -> str:
-    """What a file is by its suffix and, where that leaves a doubt, by what is in it."""
+    """Return "map", "scan" or "log" for a file, from its suffix or, if unclear, its content."""
     if main.is_dir():
         return "map" if (main / "manifest.json").exists() else "log"
     suffix = main.suffix.lower()
@@ -197,14 +197,14 @@ def read_drive(
     odometry_topic: str | None = None,
     progress: Progress | None = None,
 ) -> Log | CloudLog:
-    """A log of the plane, or one in space."""
+    """Read a log of 2D scans or of 3D point clouds."""
     if holds_clouds(path, scan_topic):
         return read_clouds(path, scan_topic=scan_topic, odometry_topic=odometry_topic)
     return read_log(path, scan_topic=scan_topic, odometry_topic=odometry_topic, progress=progress)
 
 
 def read_site(path: Path, progress: Progress) -> Any:
-    """The atlas of a folder or of any map."""
+    """Read the atlas of a folder, or build one from a map file."""
     if path.is_dir():
         return read_atlas(path)
     return build(read_map(path), progress=progress)

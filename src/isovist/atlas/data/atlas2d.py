@@ -59,12 +59,12 @@ TILE = 2048
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlaneAtlas(Atlas):
-    """Everything that a search in the plane needs.
+    """The atlas of a 2D map: everything that a 2D search needs.
 
     Attributes:
-        shine: Of the walls (`atlas.data.reflectance`).
+        shine: Range of the reflectances of the walls (`atlas.data.reflectance`).
         gleam: Reflectance of the wall nearest to each cell, or `None`.
-        basis: That it was described with; `None` for the usual one.
+        basis: The directions that it was described with; `None` for the usual ones.
 
     The first ring of the descriptors is of ranges, a second one of intensities ((3) of `shine`);
     where the basis has unequal steps, so are the first n rings of one channel and the second n.
@@ -84,7 +84,7 @@ class PlaneAtlas(Atlas):
 
     @property
     def signal(self) -> str:
-        """What its search compares: one of `SIGNALS`."""
+        """The name of the signal that the search compares, one of `SIGNALS`."""
         return SIGNALS[self.descriptors[0].size > self.settings.channels]
 
     @property
@@ -93,12 +93,12 @@ class PlaneAtlas(Atlas):
 
     @property
     def rows_columns(self) -> tuple[IntArray, IntArray]:
-        """Row and column of the cell of each node, shape (N,) each."""
+        """The row and the column of the cell of each node, shape (N,) each."""
         rows, columns = np.divmod(self.nodes, self.world.shape[1])
         return rows, columns
 
     def nodes_in(self, low: FloatArray, high: FloatArray) -> IntArray:
-        """Numbers of the nodes in the rows of cells that a box reaches, in order."""
+        """Return the numbers of the nodes in the rows of cells that a box reaches, in order."""
         bounds = self.world.bounds
         x, y = np.stack([np.maximum(low, bounds[0]), np.minimum(high, bounds[1])], axis=1)
         if x[0] > x[1] or y[0] > y[1]:
@@ -118,7 +118,7 @@ class PlaneAtlas(Atlas):
         return self.world.origin.yaw
 
     def check(self, scan: AnyScan) -> None:
-        """An error unless the scan is of the plane."""
+        """Check that the scan is 2D; raise an error otherwise."""
         if not isinstance(scan, Scan):
             raise InputError(
                 "The scan is a cloud of points, and the atlas is of a map of the plane. "
@@ -134,7 +134,7 @@ class PlaneAtlas(Atlas):
         return window_of_scan(flat, self.settings, share, self.basis, lit)
 
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
-        """At most `thin[0]` valid beams, evenly chosen."""
+        """Return at most `thin[0]` valid beams of the scan, evenly chosen."""
         return _beams(_planar(scan), thin[0], block, self.shine)
 
     def ignored_intensities(self, scan: AnyScan) -> tuple[float, ...] | None:
@@ -238,7 +238,10 @@ class PlaneAtlas(Atlas):
         )  # fmt: skip
 
     def model(self, model: BeamModel) -> FloatArray:
-        """As the kernels want it: walls lie anywhere in their cells."""
+        """Return the numbers of a beam model as the kernels want them.
+
+        Walls may lie anywhere in their cells.
+        """
         return _row(model, self.settings.reach, self.world.resolution)
 
     @staticmethod
@@ -254,7 +257,7 @@ class PlaneAtlas(Atlas):
         return align, score, by_place, thin, channels_of, carry
 
     def fitted(self, tilt: bool) -> int:
-        """x, y and yaw; nothing tilts in the plane."""
+        """Return 3: x, y and yaw are fitted, since nothing tilts in 2D."""
         if tilt:
             raise InputError.about(
                 "tilt", "is for maps in space; this atlas is of the plane.", code="wrong_dimension"
@@ -265,7 +268,7 @@ class PlaneAtlas(Atlas):
         return Pose.from_vector(poses)
 
     def to_cells(self, poses: FloatArray) -> FloatArray:
-        """Poses in the grid, in cells and rad, as kernels want them; a copy."""
+        """Return a copy of the poses in the frame of the grid, in cells and rad."""
         origin = self.world.origin
         moved = np.subtract(poses, origin.vector, order="C")
         if origin.vector[2] != 0.0:
@@ -274,7 +277,7 @@ class PlaneAtlas(Atlas):
         return moved
 
     def from_cells(self, poses: FloatArray) -> FloatArray:
-        """The way back."""
+        """Return poses of the grid, in cells and rad, in the world, in m and rad."""
         origin = self.world.origin
         moved: FloatArray = poses * _lengths(self.world.resolution)
         if origin.vector[2] != 0.0:
@@ -324,7 +327,7 @@ def build_plane(
     crew: Crew | None = None,
     signal: str = SIGNALS[0],
 ) -> PlaneAtlas:
-    """Describe a map of the plane; the arguments are those of `build`.
+    """Build the atlas of a 2D map; the arguments are those of `build`.
 
     This takes at the peak about 1.5 kB per node and 12 bytes per cell, and is refused where the
     machine has less; with a crew, 0.3 kB per node.

@@ -65,12 +65,13 @@ Height = float | tuple[float, float] | None
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpaceAtlas(Atlas):
-    """Everything that a search in space needs.
+    """The atlas of a 3D map: everything that a 3D search needs.
 
     Attributes:
         heights: Lowest and highest node above the floor, in m.
-        shine: Of the walls (`atlas.data.reflectance`).
-        basis: That it was described with, each direction a ring of one; `None` for the usual rings.
+        shine: Range of the reflectances of the walls (`atlas.data.reflectance`).
+        basis: The directions that it was described with, each a ring of one; `None` for the usual
+            rings.
     """
 
     world: VoxelMap
@@ -99,7 +100,7 @@ class SpaceAtlas(Atlas):
         return 0.0
 
     def check(self, scan: AnyScan) -> None:
-        """An error unless the scan is in space."""
+        """Check that the scan is 3D; raise an error otherwise."""
         if not isinstance(scan, CloudScan):
             raise InputError(
                 "The scan is of the plane, and the atlas is of a map in space. "
@@ -112,9 +113,9 @@ class SpaceAtlas(Atlas):
         return window_of_cloud(_solid(scan), self.settings, share, self.basis)
 
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
-        """One return for each patch of `thin[1]` rad that holds any.
+        """Return one return of the scan for each patch of `thin[1]` rad that holds any.
 
-        Of a narrow field of view these are few: then patches are as much finer as gives `thin[0]`.
+        A narrow field of view has few such patches: then they are made finer, to give `thin[0]`.
         What stands on the floor fills several blocks above each other, and these err together:
         columns of blocks share an azimuth.
         """
@@ -126,7 +127,7 @@ class SpaceAtlas(Atlas):
         return self.beams_of(cloud, index, block)
 
     def beams_of(self, cloud: CloudScan, index: IntArray, block: tuple[float, float]) -> Beams:
-        """Those of some returns."""
+        """Return the chosen returns of a point cloud as beams, sorted into blocks."""
         ends = cloud.level_points[index]
         column = np.floor(np.arctan2(ends[:, 1], ends[:, 0]) / block[0]).astype(np.int64)
         elevation = np.arctan2(ends[:, 2], np.hypot(ends[:, 0], ends[:, 1]))
@@ -184,20 +185,20 @@ class SpaceAtlas(Atlas):
         return (align_in_space, score_in_space) if whole else (align_by_blocks, score_by_blocks)
 
     def fitted(self, tilt: bool) -> int:
-        """x, y, yaw and z; roll and pitch too when nobody knows the tilt."""
+        """Return 4 (x, y, yaw and z are fitted), or 6, with roll and pitch, for unknown tilt."""
         return 6 if tilt else 4
 
     def lift(self, poses: FloatArray) -> Pose3:
         return Pose3.from_vector(poses)
 
     def to_cells(self, poses: FloatArray) -> FloatArray:
-        """Poses in the grid, in cells and rad, as kernels want them; a copy."""
+        """Return a copy of the poses in the frame of the grid, in cells and rad."""
         cells = np.array(poses)
         cells[..., [0, 1, 3]] = self.world.to_grid(cells[..., [0, 1, 3]])
         return cells
 
     def from_cells(self, poses: FloatArray) -> FloatArray:
-        """The way back."""
+        """Return poses of the grid, in cells and rad, in the world, in m and rad."""
         world = np.array(poses)
         world[..., [0, 1, 3]] *= self.world.resolution
         world[..., [0, 1, 3]] += self.world.corner
@@ -284,7 +285,7 @@ def build_space(
     world: VoxelMap, settings: AtlasSettings, height: Height, progress: Callable[[float], None],
     crew: Crew | None = None, basis: DirectionalBasis | None = None,
 ) -> SpaceAtlas:  # fmt: skip
-    """Describe a map in space.
+    """Build the atlas of a 3D map.
 
     At the peak this takes about 9 kB per node and 60 bytes per cell of a small box, and is refused
     where the machine has less; what stays is 3.1 kB per node and 7 bytes per cell, 15 with
@@ -327,10 +328,12 @@ def build_space(
 
 
 def near_limit(spacing: float, resolution: float) -> int:
-    """How far from walls distances are told, in cells: where beams still pull a fit, and a cell.
+    """Return how far from walls distances are stored, in cells.
+
+    That is where beams still pull a fit, and a cell more.
 
     Args:
-        spacing: Of the nodes in m.
+        spacing: Spacing of the nodes in m.
         resolution: Side of a cell in m.
     """
     pull = PULL * max(0.25, spacing)

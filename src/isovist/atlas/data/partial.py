@@ -24,13 +24,13 @@ Band = tuple[int, int]
 
 
 def read_part(path: PathLike, box: FloatArray, kind: str, *versions: int) -> PlaneAtlas:
-    """The nodes of an atlas in a box, with as much of the map as their rays reach.
+    """Read the nodes of a 2D atlas in a box, with as much of the map as their rays reach.
 
     Args:
         path: The folder, or its address in object storage.
         box: Around the nodes: x and y of two corners in m, shape (4,).
-        kind: Of the folder.
-        versions: Of that kind, that are read.
+        kind: Kind of the folder.
+        versions: Versions of that kind that can be read.
     """
     corners = box.reshape(2, 2)
     place = place_of(path)

@@ -41,7 +41,10 @@ Shine = tuple[float, float] | None
 
 
 def shine_of(world: OccupancyMap | VoxelMap) -> Shine:
-    """Of the walls of a map."""
+    """Return the range of the reflectances of the walls of a map, their 5th and 95th percentile.
+
+    `None` without reflectances, or where all are alike.
+    """
     if world.reflectance is None:
         return None
     walls = world.reflectance[world.cells.ravel() == Cell.OCCUPIED]
@@ -52,9 +55,9 @@ def shine_of(world: OccupancyMap | VoxelMap) -> Shine:
 
 
 def comparable(shine: Shine, intensities: FloatArray | None) -> bool:
-    """Whether map and scan have intensities, in units that can be compared.
+    """Return whether map and scan have intensities in units that can be compared.
 
-    They can when the middle one of the scan lies among those of the walls.
+    They can be compared when the median of the scan lies near the range of the walls.
     """
     if shine is None or intensities is None or not np.isfinite(intensities).all():
         return False
@@ -64,8 +67,9 @@ def comparable(shine: Shine, intensities: FloatArray | None) -> bool:
 
 
 def ignored(shine: Shine, intensities: FloatArray | None) -> tuple[float, ...] | None:
-    """Return the median of intensities and the range of the walls, where they cannot be compared;
-    else `None`.
+    """Return why intensities are ignored: their median and the range of the walls.
+
+    `None` where they can be compared, or where there are none.
     """
     if shine is None or intensities is None or comparable(shine, intensities):
         return None
@@ -73,7 +77,7 @@ def ignored(shine: Shine, intensities: FloatArray | None) -> tuple[float, ...] |
 
 
 def brightness(shine: tuple[float, float], strengths: NDArray[Any]) -> FloatArray:
-    """b of (2)."""
+    """Return intensities scaled to the range of the walls, from 0 to 1: b of (2)."""
     dull, bright = shine
     return np.asarray(np.clip((strengths - dull) / (bright - dull), 0.0, 1.0))
 
@@ -86,14 +90,16 @@ def describe_shine(
     W: FloatArray,
     reach: float,
 ) -> Float32Array:
-    """B of (3), `FAR` where less than half of a channel meets walls, shape (N, n).
+    """Return the mean brightness of the walls in each channel, B of (3), shape (N, n).
+
+    `FAR` where less than half of a channel meets walls.
 
     Args:
         clear: The map that rays walk on.
         near: b of the wall nearest to each cell.
         nodes: Rows and columns, shape (N,) each.
-        turns: Of the rays from the first axis of the grid, in rad, shape (S,).
-        W: What each channel takes of each ray, shape (S, n).
+        turns: Angles of the rays from the first axis of the grid, in rad, shape (S,).
+        W: Weight of each ray in each channel, shape (S, n).
         reach: Longest range that counts, in m.
     """
     places, angles = clear.centres(*nodes), turns + clear.origin.yaw
@@ -113,19 +119,22 @@ def describe_shine(
 
 
 def gloss_of(shine: tuple[float, float], model: BeamModel) -> FloatArray:
-    """σ′, I and a′ of (1), shape (3,)."""
+    """Return the numbers that (1) needs for rating intensities: σ′, I and a′, shape (3,)."""
     width = shine[1] - shine[0]
     return np.array([model.gloss[0] * width, width, model.gloss[1]])
 
 
 def most_gloss(model: BeamModel) -> float:
-    """The most that (1) can be."""
+    """Return the largest value of (1), the most that an intensity can add to a rating."""
     spread, share = model.gloss
     return float(np.log(share / (np.sqrt(2.0 * np.pi) * spread) + 1.0 - share))
 
 
 def spread_reflectance(world: OccupancyMap) -> Float32Array | None:
-    """Reflectance of the wall nearest to each cell, shape (height, width), or `None`."""
+    """Return the reflectance of the wall nearest to each cell, shape (height, width).
+
+    `None` where the map has no reflectances or no walls.
+    """
     walls = world.cells == Cell.OCCUPIED
     if world.reflectance is None or not walls.any():
         return None
@@ -144,15 +153,15 @@ def add_gloss(
     kinds: NDArray[np.uint8],
     ratings: Float32Array,
 ) -> None:
-    """Add (1) to the ratings of beams that end at a wall, in place.
+    """Add the rating of the intensity, (1), to each beam that ends at a wall, in place.
 
     Args:
         near: Reflectance of the wall nearest to each cell.
         gloss: σ′, I and a′.
         places: Rows and columns of the cells where beams end, −1 outside, shape (K, m) each.
-        strengths: i, shape (m,).
+        strengths: Intensity i of each beam, shape (m,).
         kinds: What became of each beam, shape (K, m).
-        ratings: ℓ, shape (K, m).
+        ratings: Rating ℓ of each beam, shape (K, m).
     """
     spread, width, share = gloss
     met = (kinds == EXPLAINED) & (places[0] >= 0)

@@ -35,19 +35,19 @@ FARTHEST = 1e9
 
 @dataclass(frozen=True, slots=True)
 class AtlasInfo:
-    """What is inside an atlas on disk, without reading its arrays.
+    """A summary of an atlas on disk, made without reading its arrays.
 
     Attributes:
         path: The folder.
-        version: Of the format.
+        version: Version of the format.
         resolution: Side of a cell of the map, in m.
-        shape: Rows and columns of the map; in space levels, rows and columns.
-        free_area: In m²; in space that of the floor below the nodes.
-        spacing: Of the nodes, in m.
-        nodes: How many.
-        channels: Of a descriptor.
+        shape: Rows and columns of the map; in 3D levels, rows and columns.
+        free_area: Area that a robot can stand on, in m²; in 3D that of the floor below the nodes.
+        spacing: Spacing of the nodes, in m.
+        nodes: Number of nodes.
+        channels: Number of channels of a descriptor.
         signal: What a search compares (`build`).
-        nbytes: On disk.
+        nbytes: Size on disk, in bytes.
         map_checksum: CRC-32 of the map it was built from.
     """
 
@@ -65,7 +65,7 @@ class AtlasInfo:
 
 
 def write_atlas(atlas: Atlas, path: PathLike) -> None:
-    """Write an atlas as a folder, all or nothing; one that stands there is replaced."""
+    """Write an atlas as a folder, completely or not at all, replacing an older one."""
     meta = {**atlas.meta(), "free_area": atlas.area, "map_checksum": map_checksum(atlas.world)}
     arrays = atlas.arrays()
     write_folder(path, KIND, VERSION if "cells" in arrays else BY_BLOCKS, meta, arrays)
@@ -74,13 +74,13 @@ def write_atlas(atlas: Atlas, path: PathLike) -> None:
 def read_atlas(
     path: PathLike, *, settings: AtlasSettings | None = None, box: ArrayLike | None = None
 ) -> Atlas:
-    """Read an atlas; its arrays are mapped into memory and their checksums compared.
+    """Read an atlas, mapping its arrays into memory and comparing their checksums.
 
     Args:
         path: The folder, or its address in object storage (extra `object-storage`):
             `s3://…`, `gs://…`, `az://…`, `https://…` or `file://…`.
-        settings: That it must have been built with; any when `None`.
-        box: In the plane, x and y of two corners in m: only the nodes between them are read, and
+        settings: Settings that it must have been built with; any when `None`.
+        box: In 2D, x and y of two corners in m: only the nodes between them are read, and
             as much of the map as rays from there reach, with the checksums of its pieces compared.
             All of it when `None`.
     """
@@ -124,7 +124,7 @@ def _as_one_line(name: str) -> Iterator[None]:
 
 
 def atlas_info(path: PathLike) -> AtlasInfo:
-    """What is inside an atlas."""
+    """Return a summary of an atlas on disk."""
     manifest = read_manifest(path)
     name = Path(path).name
     if manifest.kind != KIND:
@@ -153,7 +153,10 @@ def atlas_info(path: PathLike) -> AtlasInfo:
 
 
 def check_atlas(path: PathLike) -> list[str]:
-    """Everything that is wrong with an atlas on disk, one line each; empty when all is right."""
+    """Return everything that is wrong with an atlas on disk, one line each.
+
+    The list is empty when all is right.
+    """
     problems = check_folder(path)
     if problems:
         return problems
@@ -238,7 +241,10 @@ def _check_blocks(atlas: SpaceAtlas, cells: Blocks) -> None:
 
 
 def map_checksum(world: OccupancyMap | VoxelMap) -> str:
-    """CRC-32 of cells, size, resolution, place and reflectances, in hexadecimal."""
+    """Return the CRC-32 of a map, in hexadecimal.
+
+    It covers cells, size, resolution, place and reflectances.
+    """
     place = world.corner if isinstance(world, VoxelMap) else world.origin.vector
     head = np.array([*world.shape, world.resolution, *place])
     checksum = zlib.crc32(head.tobytes())

@@ -12,7 +12,7 @@ Grid = TypeVar("Grid", OccupancyMap, VoxelMap, OccupancyMap | VoxelMap)
 
 
 def bridge_gaps(world: Grid, gap: float) -> Grid:
-    """The map with unknown cells nearer than `gap` (m) to free ones made free.
+    """Return the map with unknown cells nearer than `gap` (m) to free cells made free.
 
     Far from where it was made, a map of scans has unknown cells between the rays; they hide
     nothing.
@@ -27,7 +27,7 @@ def bridge_gaps(world: Grid, gap: float) -> Grid:
 
 
 def bare_walls(world: Grid) -> Grid:
-    """The map with unknown cells made free."""
+    """Return the map with unknown cells made free."""
     if isinstance(world, VoxelMap) and not world.grid.has_unknown:
         return world
     return world.with_cells((world.cells == Cell.OCCUPIED).astype(np.uint8))

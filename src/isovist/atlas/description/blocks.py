@@ -28,16 +28,16 @@ TOGETHER = 4096
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlaneBlock:
-    """Nodes of a map of the plane that are described together (`atlas.description.tiles`).
+    """A group of nodes of a 2D map that are described together (`atlas.description.tiles`).
 
     Attributes:
-        slots: Their places among all nodes, shape (N,).
+        slots: Places of the nodes among all nodes, shape (N,).
         clear: The map, or as much of it as their rays reach, with gaps closed.
         rows: Row of each node in it, shape (N,).
         columns: Column of each node in it, shape (N,).
-        part: Where it lies in the map; `None` for all of it.
-        settings: How to describe.
-        basis: With which directions; `None` for the usual ones.
+        part: Where this piece lies in the map; `None` for all of it.
+        settings: Settings of the atlas.
+        basis: Directions of the channels; `None` for the usual ones.
     """
 
     slots: IntArray
@@ -49,7 +49,7 @@ class PlaneBlock:
     basis: DirectionalBasis | None
 
     def describe(self, progress: Callable[[float], None]) -> Float32Array:
-        """F of each node, `FAR` where unknown, shape (N, n)."""
+        """Compute the descriptor F of each node, `FAR` where unknown, shape (N, n)."""
         turns, W = rays_of(self.settings, self.basis)
         F = np.zeros((len(self.rows), self.settings.channels), dtype=np.float32)
         K = np.zeros_like(F)
@@ -70,7 +70,7 @@ class PlaneBlock:
         return F
 
     def cut(self, side: int) -> Iterator["PlaneBlock"]:
-        """The same nodes in squares of such a side in cells, one after the other."""
+        """Cut the block into blocks of nodes in squares of `side` cells, one after the other."""
         cells, shape = self.clear.cells, self.clear.shape
         blocks, reach = blocks_of(self.clear, self.rows, self.columns), self.settings.reach
         for box in cut(shape, side):
@@ -89,7 +89,10 @@ class PlaneBlock:
 def rays_of(
     settings: AtlasSettings, basis: DirectionalBasis | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Angles in the axes of the grid in rad, shape (S,), and W of `maps.sweep.sweep2d` (1)."""
+    """Return the angles of the rays in the grid in rad, shape (S,), and their weights W.
+
+    W is that of `maps.sweep.sweep2d` (1).
+    """
     count = RAYS * settings.channels
     turns = 2.0 * np.pi * np.arange(count) / count
     chosen = search_basis(settings.channels) if basis is None else basis
@@ -98,16 +101,16 @@ def rays_of(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpaceBlock:
-    """Nodes of a map in space that are described together (`atlas.description.tiles`).
+    """A group of nodes of a 3D map that are described together (`atlas.description.tiles`).
 
     Attributes:
-        slots: Their places among all nodes, shape (N,).
+        slots: Places of the nodes among all nodes, shape (N,).
         clear: The map, or as much of it as their rays reach, with gaps closed.
-        bare: The same with nothing but walls.
+        bare: That piece of the map with nothing but walls: unknown cells are free.
         nodes: Flat index of each node in it, shape (N,).
-        part: Where it lies in the map; `None` for all of it.
-        settings: How to describe.
-        basis: With which directions, each a ring of one; `None` for the usual rings.
+        part: Where this piece lies in the map; `None` for all of it.
+        settings: Settings of the atlas.
+        basis: Directions of the channels, each a ring of one; `None` for the usual rings.
     """
 
     slots: IntArray
@@ -119,7 +122,7 @@ class SpaceBlock:
     basis: DirectionalBasis | None = None
 
     def describe(self, progress: Callable[[float], None]) -> Float32Array:
-        """F of each node, `FAR` where unknown, shape (N, rings, n)."""
+        """Compute the descriptor F of each node, `FAR` where unknown, shape (N, rings, n)."""
         hidden = self.clear.grid.has_unknown
         share = 0.5 if hidden else 1.0
         sweep = VoxelSweep.over(self.clear, self.nodes, self.part)
@@ -136,7 +139,7 @@ class SpaceBlock:
         return F
 
     def cut(self, side: int) -> Iterator["SpaceBlock"]:
-        """The same nodes in squares of such a side in cells, one after the other."""
+        """Cut the block into blocks of nodes in squares of `side` cells, one after the other."""
         whole = self.clear.shape
         levels, rows, columns = np.unravel_index(self.nodes, whole)
         blocks, reach = blocks_in_space(self.nodes), self.settings.reach / self.clear.resolution

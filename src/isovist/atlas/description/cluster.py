@@ -30,11 +30,13 @@ AHEAD = 2
 
 
 class Cluster:
-    """The workers of a cluster.  `connected` makes one.
+    """The Dask workers that describe nodes.
+
+    `connected` makes one.
 
     Args:
-        client: Of Dask.
-        address: As the user gave it.
+        client: The Dask client.
+        address: Address of the cluster as the user gave it.
     """
 
     def __init__(self, client: Any, address: str) -> None:
@@ -42,11 +44,14 @@ class Cluster:
         self.workers = len(client.scheduler_info(n_workers=-1)["workers"])
 
     def side(self, cells: int, most: int) -> int:
-        """Of the square that the nodes of a block lie in, in cells."""
+        """Return the side of the square that the nodes of a block lie in, in cells."""
         return min(most, int(np.ceil(np.sqrt(cells / (EACH * self.workers)))))
 
     def describe(self, blocks: Iterator[Block]) -> Iterator[tuple[IntArray, Float32Array]]:
-        """Places and descriptors of the nodes of blocks, in the order in which they are done."""
+        """Describe blocks on the workers, yielding the places and descriptors of their nodes.
+
+        They come in the order in which they are done.
+        """
         from dask.distributed import CancelledError, KilledWorker, as_completed
 
         done: Any = as_completed(loop=self.client.loop)
@@ -80,7 +85,7 @@ class Cluster:
 
 
 def describe_packed(packed: bytes) -> Float32Array:
-    """What a worker does: the descriptors of a block, on its cores."""
+    """Compute the descriptors of a packed block on the cores of a worker."""
     from isovist.compute.backend import using
 
     block: Block = pickle.loads(zlib.decompress(packed))
@@ -89,16 +94,19 @@ def describe_packed(packed: bytes) -> Float32Array:
 
 
 def version() -> str:
-    """Of isovist, as installed here."""
+    """Return the version of isovist that is installed here."""
     return metadata.version("isovist")
 
 
 @contextmanager
 def connected(address: str) -> Iterator[Cluster]:
-    """The cluster at an address, or workers of this machine for as long as it lasts.
+    """Connect to the cluster at an address, or to workers started on this machine.
+
+    Such workers last as long as the context.
 
     Args:
-        address: Of the scheduler, e.g. `tcp://10.0.0.5:8786`, or `local:4` for four workers.
+        address: Address of the scheduler, e.g. `tcp://10.0.0.5:8786`, or `local:4` for four
+            workers.
     """
     with MissingExtraError.unless_found("Building on a cluster", "cluster"):
         from dask.distributed import Client, LocalCluster

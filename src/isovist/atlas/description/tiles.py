@@ -20,36 +20,36 @@ that one which is nearly parallel to a wall meets it up to twice as far off as i
 
 
 class Block(Protocol):
-    """Nodes that are described together.
+    """A group of nodes that are described together.
 
     Attributes:
-        slots: Their places among all nodes, shape (N,).
+        slots: Places of the nodes among all nodes, shape (N,).
     """
 
     @property
     def slots(self) -> IntArray: ...
 
     def describe(self, progress: Progress) -> Float32Array:
-        """F of each node, `FAR` where unknown, shape (N, …)."""
+        """Compute the descriptor F of each node, `FAR` where unknown, shape (N, …)."""
 
 
 class Crew(Protocol):
-    """Those who describe blocks."""
+    """A group of workers that describe blocks of nodes."""
 
     def side(self, cells: int, most: int) -> int:
-        """Of the square that the nodes of a block lie in, in cells.
+        """Return the side of the square that the nodes of a block lie in, in cells.
 
         Args:
-            cells: Of a storey of the map, rows times columns.
+            cells: Number of cells of one level of the map, rows times columns.
             most: Largest side whose block a worker has the memory for.
         """
 
     def describe(self, blocks: Iterator[Block]) -> Iterator[tuple[IntArray, Float32Array]]:
-        """Places and descriptors of the nodes of blocks, in any order."""
+        """Describe blocks, yielding the places and descriptors of their nodes in any order."""
 
 
 def cut(shape: tuple[int, int], side: int) -> list[Box]:
-    """Squares of such a side that share out rows and columns; the last ones are smaller."""
+    """Cut rows and columns into squares of `side` cells; the last ones are smaller."""
     rows, columns = (
         [slice(k, min(k + side, size)) for k in range(0, size, side)] for size in shape
     )
@@ -57,7 +57,10 @@ def cut(shape: tuple[int, int], side: int) -> list[Box]:
 
 
 def around(box: Box, shape: tuple[int, int], reach: float) -> Box:
-    """The cells that rays of `reach` cells from a box can meet, as `grids.sweep2d` draws them."""
+    """Return the box of cells that rays of `reach` cells from another box can meet.
+
+    Rays are those that `grids.sweep2d` draws.
+    """
     margin = int(np.ceil(2.0 * reach)) + BESIDE
     rows, columns = (
         slice(max(part.start - margin, 0), min(part.stop + margin, size))
@@ -67,7 +70,7 @@ def around(box: Box, shape: tuple[int, int], reach: float) -> Box:
 
 
 def inside(box: Box, rows: IntArray, columns: IntArray) -> IntArray:
-    """Places of the nodes in a box, shape (N,)."""
+    """Return the places of the nodes that lie in a box, shape (N,)."""
     held = [
         (part.start <= index) & (index < part.stop)
         for part, index in zip(box, (rows, columns), strict=True)
@@ -78,7 +81,10 @@ def inside(box: Box, rows: IntArray, columns: IntArray) -> IntArray:
 def described(
     blocks: Iterator[Block], crew: Crew | None, nodes: int, progress: Progress
 ) -> Float32Array:
-    """Descriptors of all nodes; without a crew they are one block, and it is described here."""
+    """Return the descriptors of all nodes, computed by the crew, or here without one.
+
+    Without a crew all nodes are one block.
+    """
     if crew is None:
         return next(blocks).describe(progress)
     F, done = np.empty(0, dtype=np.float32), 0

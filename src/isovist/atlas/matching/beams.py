@@ -13,10 +13,10 @@ from isovist.types import Float32Array, FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beams:
-    """Some beams of a scan, and which of them err together: those of a block.
+    """Some beams of a scan, grouped into blocks whose beams have errors in common.
 
     Attributes:
-        ends: In the level frame of the sensor, in m, shape (m, d).
+        ends: End points in the level frame of the sensor, in m, shape (m, d).
         strengths: Intensities, shape (m,), or empty.
         sigmas: Standard deviation that each beam has besides that of the model, in m, shape (m,),
             or empty.
@@ -41,7 +41,7 @@ class Beams:
         strengths: FloatArray,
         sigmas: FloatArray | None = None,
     ) -> "Beams":
-        """From the number of the block of each beam and of the column of that block."""
+        """Build beams from the number of the block, and of the column, of each beam."""
         order = np.lexsort((blocks, columns))
         runs = np.ones((2, len(order)), dtype=np.bool_)
         for row, number in zip(runs, (columns[order], blocks[order]), strict=True):
@@ -52,13 +52,16 @@ class Beams:
         return cls(np.ascontiguousarray(ends), strengths, own, order, starts, first)
 
     def scaled(self, factor: float) -> "Beams":
-        """Return the same beams, times as long, and with errors times as large."""
+        """Return the beams with lengths and errors multiplied by a factor."""
         ends, sigmas = factor * self.ends, factor * self.sigmas
         return Beams(ends, self.strengths, sigmas, self.order, self.starts, self.columns)
 
     @staticmethod
     def sigmas_of(parts: Iterable["Beams"]) -> FloatArray:
-        """Those of several, one after the other; empty where none of them has any."""
+        """Return the standard deviations of several groups of beams, one after the other.
+
+        The array is empty where none of them has any.
+        """
         rows = [part.sigmas if part.sigmas.size else np.zeros(len(part)) for part in parts]
         every = np.concatenate(rows)
         return every if every.any() else np.empty(0)
@@ -68,28 +71,28 @@ class Beams:
 
     @property
     def blocks(self) -> int:
-        """How many blocks hold a beam."""
+        """The number of blocks that hold a beam."""
         return len(self.starts)
 
     @property
     def block_of(self) -> IntArray:
-        """Number of the block of each beam, shape (m,)."""
+        """The number of the block of each beam, shape (m,)."""
         number = np.empty(len(self), dtype=np.int64)
         number[self.order] = np.repeat(np.arange(self.blocks), _lengths(self.starts, len(self)))
         return number
 
     @property
     def column_of(self) -> IntArray:
-        """Number of the column of each beam, shape (m,)."""
+        """The number of the column of each beam, shape (m,)."""
         return np.searchsorted(self.columns, self.block_of, side="right") - 1
 
     def by_block(self, ratings: Float32Array) -> FloatArray:
-        """Mean of what belongs to the beams of each block, shape (K, m) to (K, B)."""
+        """Return the mean over the beams of each block, from shape (K, m) to (K, B)."""
         sums = np.add.reduceat(ratings[:, self.order], self.starts, axis=1, dtype=np.float64)
         return np.asarray(sums / _lengths(self.starts, len(self)))
 
     def by_column(self, blocks: FloatArray) -> FloatArray:
-        """Mean of what belongs to the blocks of each column, shape (K, B) to (K, C)."""
+        """Return the mean over the blocks of each column, from shape (K, B) to (K, C)."""
         sums = np.add.reduceat(blocks, self.columns, axis=1)
         return np.asarray(sums / _lengths(self.columns, self.blocks))
 
@@ -108,10 +111,10 @@ def _lengths(starts: IntArray, end: int) -> IntArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """Poses moved to where beams end at walls.
+    """The result of a fit: poses moved so that beams end at walls.
 
     Attributes:
-        poses: Shape (K, D).
+        poses: The fitted poses, shape (K, D).
         normal: Σ w J Jᵀ of the distances to the walls by the coordinates that were fitted, in
             the axes of the world, per m and rad, shape (K, n, n).
         weight: Σ w, shape (K,).
@@ -125,15 +128,15 @@ class Fit:
 
     @property
     def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """All of it, by place."""
+        """The arrays of the fit, in order: poses, normal, weight and square."""
         return self.poses, self.normal, self.weight, self.square
 
     def select(self, index: NDArray[Any]) -> "Fit":
-        """Some of them, in this order."""
+        """Return some of the poses, in the order of `index`."""
         return Fit(self.poses[index], self.normal[index], self.weight[index], self.square[index])
 
     def firmest(self, most: int | None) -> "Fit":
-        """So many that beams hold firmest, in their order; all when `None`."""
+        """Return the `most` poses that beams constrain best, in their order; all when `None`."""
         if most is None or most >= len(self.poses):
             return self
         return self.select(firmest(self.weight, most))

@@ -19,14 +19,14 @@ RAYS = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Window:
-    """A scan in the channels of an atlas.
+    """A scan in the channels of an atlas, ready to be compared with descriptors.
 
     Attributes:
         values: Mean log(1 + r) of each channel, float32, shape (P, rings, m), at each of P phases:
             headings within a channel.
         seen: Which channels the scan knows, shape (P, rings, m).
         first: Channel of the first column.
-        ring: Ring of the atlas that the first of these is.
+        ring: Ring of the atlas that the first ring of the window is.
     """
 
     values: Float32Array
@@ -36,13 +36,13 @@ class Window:
 
     @property
     def rough(self) -> "Window":
-        """For a glance: every other phase and every other channel."""
+        """The window for a quick look, with every other phase and every other channel."""
         seen = self.seen[::2].copy()
         seen[:, :, 1::2] = False
         return Window(np.ascontiguousarray(self.values[::2]), seen, self.first, self.ring)
 
     def codes(self, short: float) -> "Codes":
-        """These values as the search counts them.
+        """Return the values of the window in whole steps, as the search counts them.
 
         Args:
             short: Most that a channel costs that is shorter than the map says, in log(1 + r); one
@@ -57,7 +57,10 @@ class Window:
         return Codes(values, base, step, whole, 2 * whole)
 
     def yaws(self, n: int, heading: float) -> FloatArray:
-        """Of heading k P + p, which is k of n channels and p/P, in rad, shape (n P,)."""
+        """Return the yaw of each heading that the search tries, in rad, shape (n P,).
+
+        Heading k P + p is k of n channels and p/P.
+        """
         return _yaws(n, len(self.values), self.first, heading)
 
 
@@ -69,14 +72,16 @@ def _yaws(n: int, phases: int, first: int, heading: float) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Codes:
-    """A window in whole steps above a base, which is below all that differs in cost.
+    """The values of a window in whole steps above a base.
+
+    The base is below all that differs in cost.
 
     Attributes:
-        values: Of 16 bits, shape (P, rings, m); 0 where nothing was seen.
-        base: In log(1 + r).
-        step: Likewise.
+        values: Values in steps, 16-bit integers, shape (P, rings, m); 0 where nothing was seen.
+        base: The value that steps are counted from, in log(1 + r).
+        step: Size of a step, in log(1 + r).
         short: Most that a channel costs that is shorter than the map says, in steps.
-        long: The same for one that is longer.
+        long: Most that a channel costs that is longer than the map says, in steps.
     """
 
     values: NDArray[np.int16]

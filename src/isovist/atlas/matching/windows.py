@@ -45,12 +45,15 @@ PROFILES = {kind.__name__: kind for kind in (Softmax, Bump, CosinePower)}
 
 @lru_cache(maxsize=8)
 def search_basis(channels: int) -> DirectionalBasis:
-    """The basis of the plane: ε = h²/2, sharper than the default, as only neighbours overlap."""
+    """Return the usual directions of a 2D search.
+
+    ε = h²/2, sharper than the default, as only neighbours overlap.
+    """
     return DirectionalBasis.circle(channels, 0.5 * (np.pi / channels) ** 2)
 
 
 def check_basis(basis: DirectionalBasis, dimension: int) -> None:
-    """An error unless a map of a dimension can be described with a basis."""
+    """Check that a basis can describe a map of a dimension; raise an error otherwise."""
     if not isinstance(basis, DirectionalBasis):
         raise InputError.about("basis", f"must be a DirectionalBasis, got {type(basis).__name__}.")
     if basis.dimension != dimension:
@@ -62,17 +65,23 @@ def check_basis(basis: DirectionalBasis, dimension: int) -> None:
 
 
 def is_even(basis: DirectionalBasis | None) -> bool:
-    """Whether directions have equal steps, so that turning is shifting; so have the usual ones."""
+    """Return whether the directions have equal steps, so that turning is shifting.
+
+    The usual directions have.
+    """
     return basis is None or basis.is_uniform_circle
 
 
 def rings_of(channels: NDArray[Any], basis: DirectionalBasis | None) -> NDArray[Any]:
-    """Channels, shape (…, n), as rings of a search: one of n, or n of one."""
+    """Arrange channels, shape (…, n), as rings of a search: one of n, or n of one."""
     return channels[..., None, :] if is_even(basis) else channels[..., None]
 
 
 def basis_json(basis: DirectionalBasis) -> list[Any]:
-    """The profile of a basis, by name and parameter, and unequal directions, ready for JSON."""
+    """Return the profile and the unequal directions of a basis, ready for JSON.
+
+    The profile is told by name and parameter.
+    """
     if type(basis.profile) not in PROFILES.values():
         raise InputError(
             "An atlas keeps a softmax, a bump or a cosine power, no other profile.", field="basis"
@@ -82,7 +91,7 @@ def basis_json(basis: DirectionalBasis) -> list[Any]:
 
 
 def basis_from_json(told: list[Any], channels: int, dimension: int = 2) -> DirectionalBasis:
-    """From what `basis_json` gave."""
+    """Build a basis from what `basis_json` returned."""
     name, parameter, *directions = told
     profile = PROFILES[name](float(parameter))
     if not directions:
@@ -100,12 +109,12 @@ def basis_from_json(told: list[Any], channels: int, dimension: int = 2) -> Direc
 
 @lru_cache(maxsize=8)
 def search_rings(rings: int, channels: int) -> DirectionalBasis:
-    """The basis of space, as sharp as that of the plane."""
+    """Return the usual directions of a 3D search, as sharp as those of a 2D search."""
     return DirectionalBasis.rings(rings, channels, 0.5 * (np.pi / channels) ** 2)
 
 
 def kept_rings(settings: AtlasSettings) -> slice:
-    """Rings that are described: all of them within the elevation."""
+    """Return the slice of the rings that are described: all within the elevation."""
     lost = round(0.5 * settings.rings * (1.0 - np.sin(settings.elevation)))
     return slice(lost, settings.rings - lost)
 
@@ -118,9 +127,9 @@ def window_of_scan(
     basis: DirectionalBasis | None = None,
     shine: Shine = None,
 ) -> Window:
-    """The channels of a scan of the plane, cut to the part of the circle that it saw.
+    """Return the channels of a 2D scan, cut to the part of the circle that it saw.
 
-    Where `shine` is told, intensities are a second ring of them.
+    Where `shine` is given, intensities are a second ring of channels.
     """
     from isovist.compute.search.windows import channels_of
 
@@ -147,7 +156,10 @@ def window_of_scan(
 
 
 def units_of(bearings: FloatArray) -> FloatArray:
-    """(cos θ, sin θ) of the beams of a sensor, shape (m, 2): scans of it share them."""
+    """Return the unit vectors (cos θ, sin θ) of the beams of a sensor, shape (m, 2).
+
+    Scans of one sensor share them.
+    """
     if len(bearings) > MANY:
         return unit_vectors(bearings)
     return _units(bearings.tobytes())
@@ -196,7 +208,7 @@ def _least(basis: DirectionalBasis, share: float) -> FloatArray:
 def window_of_cloud(
     scan: CloudScan, settings: AtlasSettings, share: float, basis: DirectionalBasis | None = None
 ) -> Window:
-    """The channels of a scan in space, equation (1), cut to the rings that it saw.
+    """Return the channels of a 3D scan, equation (1), cut to the rings that it saw.
 
     A channel counts when it has `share` of the mass of well covered ones, the ninth decile: how
     dense a scan is depends on the sensor.

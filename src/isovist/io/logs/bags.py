@@ -28,12 +28,12 @@ def read_bag_log(
     sensor: Pose | None,
     sweep: float,
 ) -> Log:
-    """Read a bag in one pass.
+    """Read a log of laser scans and odometry from a bag, in one pass.
 
     Args:
         path: The bag.
-        scan_topic: Of type LaserScan; `None` when there is only one.
-        odometry_topic: Of type Odometry, or a topic of transforms such as /tf; `None` takes the
+        scan_topic: Topic of type LaserScan; `None` when there is only one.
+        odometry_topic: Topic of type Odometry, or of transforms such as /tf; `None` takes the
             only Odometry topic, or /tf when there is none.
         sensor: T_robot_sensor; `None` takes it from /tf and /tf_static.
         sweep: Time that the sensor takes for one scan, in s, to straighten it; 0 leaves it be.
@@ -129,7 +129,7 @@ class _Gathered:
 
 
 def check_order(name: str, topic: str, number: int, times: Sequence[float], time: float) -> None:
-    """An error when a scan is stamped (s) before the one in front of it."""
+    """Check that a scan is not stamped (s) before the previous one; raise an error otherwise."""
     if times and time < times[-1]:
         raise FileError(
             f"{name}: scan {number} of {topic} is stamped {times[-1] - time:.3f} s before the one "

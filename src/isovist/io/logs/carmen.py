@@ -65,9 +65,9 @@ class _Rows:
 
 
 def read_carmen(path: PathLike, *, progress: Callable[[float], None] | None = None) -> ScanSet:
-    """Read the laser scans of a log; `times` and `odometry` of the set are always there.
+    """Read the laser scans of a CARMEN log, always with `times` and `odometry`.
 
-    `progress` is told the share of the file that is read.
+    `progress` is called with the share of the file that is read.
     """
     return read_carmen_offset(path, progress)[0]
 
@@ -75,7 +75,10 @@ def read_carmen(path: PathLike, *, progress: Callable[[float], None] | None = No
 def read_carmen_offset(
     path: PathLike, progress: Callable[[float], None] | None = None
 ) -> tuple[ScanSet, float | None]:
-    """The scans, and how far ahead of the robot's centre the laser sits, in m, if the log says."""
+    """Read the laser scans of a CARMEN log, and the forward offset of the laser, in m.
+
+    The offset is from the centre of the robot; `None` when the log does not say it.
+    """
     path = existing_file(path, "a CARMEN log")
     rows = {kind: _Rows() for kind in KINDS}
     maximum, odometry, offset = math.inf, None, None

@@ -23,7 +23,10 @@ from isovist.storage.files import PathLike, is_folder
 
 
 def holds_clouds(path: PathLike, scan_topic: str | None = None) -> bool:
-    """Whether a log is of clouds: a folder of them, or a bag whose scans are PointCloud2."""
+    """Return whether a log holds point clouds rather than laser scans.
+
+    That is a folder in the layout of KITTI, or a bag whose scans are PointCloud2.
+    """
     path = Path(path)
     if is_kitti(path):
         return True
@@ -50,13 +53,13 @@ def read_clouds(
     odometry_topic: str | None = None,
     T_robot_sensor: AnyPose | None = None,
 ) -> CloudLog:
-    """Read a log in space.
+    """Read a log of 3D scans with odometry.
 
     Args:
         path: A bag, or a folder in the layout of KITTI.
-        scan_topic: For bags: of type PointCloud2; `None` when there is only one.
-        odometry_topic: For bags: of type Odometry, or /tf; `None` takes the only Odometry topic,
-            or the link below `odom` in /tf; where there is neither, nothing tells it.
+        scan_topic: For bags: topic of type PointCloud2; `None` when there is only one.
+        odometry_topic: For bags: topic of type Odometry, or /tf; `None` takes the only Odometry
+            topic, or the link below `odom` in /tf; without either the log has no odometry.
         T_robot_sensor: Where the sensor sits; `None` takes what the log says, else the centre.
     """
     path = Path(path)

@@ -28,7 +28,7 @@ LEVEL = math.cos(math.radians(5.0))
 
 
 class Frames:
-    """All links of a bag, gathered message by message."""
+    """All transforms between the frames of a bag, gathered message by message."""
 
     def __init__(self, name: str) -> None:
         """Without a link yet; `name` is that of the bag, for the error texts."""
@@ -37,7 +37,7 @@ class Frames:
         self.parents: defaultdict[str, set[str]] = defaultdict(set)
 
     def add(self, message: Any) -> None:
-        """Keep the transforms of a TFMessage."""
+        """Store the transforms of a TFMessage."""
         for link in message.transforms:
             parent, child = frame_name(link.header.frame_id), frame_name(link.child_frame_id)
             self.parents[child].add(parent)
@@ -46,7 +46,7 @@ class Frames:
             self.links[parent, child].extend(values)
 
     def above(self, frame: str, stop: Callable[[str], bool]) -> list[str]:
-        """The frame, its parent, the parent of that, up to the root or where to stop."""
+        """Return a frame, its parent and so on, up to the root or a frame where `stop` holds."""
         chain = [frame]
         while not stop(chain[-1]) and (parents := self.parents.get(chain[-1])):
             if len(parents) > 1:
@@ -60,7 +60,7 @@ class Frames:
         return chain
 
     def robot(self, sensor: str, named: set[str]) -> str:
-        """The frame of the robot that carries a sensor.
+        """Return the frame of the robot that carries a sensor.
 
         It is what odometry names, else what moves in `odom`, else the topmost above the sensor:
         the sensor itself, where no link holds it.
@@ -72,7 +72,7 @@ class Frames:
         return chain[-2] if _is_fixed(chain[-1]) and len(chain) > 1 else chain[-1]
 
     def odometry(self, sensor: str) -> tuple[str, FloatArray, Pose3]:
-        """The robot's frame, times in s, shape (k,), and T_odom_robot at each."""
+        """Return the robot's frame, times in s, shape (k,), and T_odom_robot at each time."""
         chain = self.above(sensor, _is_odom)
         if len(chain) < 2 or not _is_odom(chain[-1]):
             raise FileError(
@@ -84,11 +84,11 @@ class Frames:
         return robot, *self._link(odom, robot)
 
     def moves(self) -> bool:
-        """Whether a link says how anything moves in `odom`."""
+        """Return whether a transform says how anything moves in `odom`."""
         return any(_is_odom(parent) for parent, _ in self.links)
 
     def T(self, parent: str, child: str) -> Pose3:
-        """T_parent_child of two frames that do not move against each other."""
+        """Return the transform T_parent_child of two frames that do not move against each other."""
         down = self.above(child, parent.__eq__)
         up = [parent] if down[-1] == parent else self.above(parent, down.__contains__)
         shared = next((frame for frame in up if frame in down), None)
@@ -136,7 +136,7 @@ class Frames:
 
 
 def frame_name(text: str) -> str:
-    """A frame without the slash that tf of ROS 1 wrote before it."""
+    """Return the name of a frame without the leading slash that tf of ROS 1 wrote."""
     return text.lstrip("/")
 
 
@@ -151,9 +151,9 @@ def _is_fixed(frame: str) -> bool:
 
 
 def place_on_robot(name: str, sensor: str, T: Pose3) -> tuple[Pose, bool]:
-    """Where a level sensor sits in the plane of the robot, and whether it hangs upside down.
+    """Return the 2D pose of a level sensor on the robot, and whether it is upside down.
 
-    Bearings of one that does run clockwise as seen from above.
+    Bearings of a sensor that is run clockwise as seen from above.
     """
     upright = float(T.rotation[2, 2])
     if abs(upright) < LEVEL:

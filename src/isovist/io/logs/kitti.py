@@ -23,12 +23,14 @@ from isovist.types import FloatArray
 
 
 def is_kitti(path: Path) -> bool:
-    """Whether a folder has the layout of KITTI."""
+    """Return whether a folder has the layout of KITTI."""
     return is_folder(path) and (path / "velodyne").is_dir()
 
 
 def read_kitti(path: Path, T_robot_sensor: AnyPose | None) -> CloudLog:
-    """Clouds of a folder, without odometry; the truth where there are poses.
+    """Read the point clouds of a KITTI folder, with the true poses where there are any.
+
+    There is no odometry.
 
     Args:
         path: The folder.
@@ -89,7 +91,10 @@ def _bin(path: Path) -> CloudScan:
 
 
 def number_rows(path: Path, columns: int) -> FloatArray:
-    """Rows of so many numbers each, out of a text; lines that begin with # are passed over."""
+    """Read rows of numbers, `columns` each, from a text file.
+
+    Lines that begin with # are skipped.
+    """
     lines = existing_file(path, "a text").read_text(encoding="utf-8", errors="replace").split("\n")
     rows = []
     for number, line in enumerate(lines, start=1):
@@ -121,7 +126,7 @@ def _calibration(path: Path) -> Pose3:
 
 
 def rigid(path: Path, rows: FloatArray) -> Pose3:
-    """Poses of matrices, shape (m, 3, 4), that a file gives."""
+    """Convert the matrices of a file, shape (m, 3, 4), to poses."""
     R = rows[:, :, :3]
     if not np.allclose(R @ R.swapaxes(1, 2), np.eye(3), atol=1e-3):
         raise FileError(f"{path.name} has a matrix that is no rotation.")

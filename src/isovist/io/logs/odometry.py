@@ -24,7 +24,7 @@ HOP = 1.0
 
 
 class Moves:
-    """What the messages have said of the motion so far; 64 bytes for a pose."""
+    """The motion of the robot as the messages of a bag tell it; 64 bytes for a pose."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -34,7 +34,7 @@ class Moves:
         self.robots: set[str] = set()
 
     def choose(self, all_: list[Any], wanted: str | None, *, mounted: bool) -> list[Any] | None:
-        """The connections that tell it; `None` where there are none.
+        """Return the connections that tell the motion of the robot; `None` without any.
 
         Args:
             all_: Connections of the bag.
@@ -53,7 +53,7 @@ class Moves:
         return odometry + (transforms if mounted else [])
 
     def add(self, topic: str, kind: str, message: Any) -> bool:
-        """Keep one message; whether it is one that tells of the motion."""
+        """Store one message; return whether it tells of the motion."""
         if kind in TRANSFORMS:
             self.frames.add(message)
             return True
@@ -68,10 +68,10 @@ class Moves:
         return True
 
     def told(self, sensor: str) -> tuple[str, FloatArray, Pose3]:
-        """The robot's frame, times in s, ascending, shape (k,), and T_odom_robot at each.
+        """Return the robot's frame, times in s, ascending, shape (k,), and T_odom_robot at each.
 
         Args:
-            sensor: Frame of the sensor, that /tf is searched upwards from.
+            sensor: Frame of the sensor, from which /tf is searched upwards.
         """
         name = self.path.name
         if self.topic is None:
@@ -93,7 +93,7 @@ class Moves:
 
 
 def only(name: str, what: str, field: str, found: set[str]) -> str:
-    """The frame that all messages name."""
+    """Return the frame that all messages name; raise an error for several."""
     if len(found) > 1:
         raise FileError(
             f"{name}: {what} must come from one frame, got `{field}` "
@@ -103,7 +103,7 @@ def only(name: str, what: str, field: str, found: set[str]) -> str:
 
 
 def outside(name: str, odometry: FloatArray, scans: FloatArray) -> FileError:
-    """Of scans none of which lies within the odometry, by the times of both in s."""
+    """Return the error for scans none of which lies within the odometry, by their times (s)."""
     return FileError(
         f"{name}: no scan lies within the odometry. Scans run from {scans[0]:.3f} to "
         f"{scans[-1]:.3f} s, odometry from {odometry[0]:.3f} to {odometry[-1]:.3f} s. "
@@ -112,7 +112,7 @@ def outside(name: str, odometry: FloatArray, scans: FloatArray) -> FileError:
 
 
 def interpolated(times: FloatArray, poses: Pose3, wanted: FloatArray) -> Pose3:
-    """Poses at other times, all of which lie within their span."""
+    """Interpolate poses at other times, all within the span of `times`."""
     if len(times) == 1:
         return poses[np.zeros(len(wanted), dtype=np.int64)]
     from scipy.spatial.transform import Rotation, Slerp

@@ -16,7 +16,10 @@ TUM, KITTI = 8, 12
 
 
 def read_poses(path: PathLike) -> Pose3:
-    """An array of poses, in the order of the lines; the first says which of the two it is."""
+    """Read the poses of a TUM or KITTI file, in the order of the lines.
+
+    The first line says which of the two formats it is.
+    """
     file = existing_file(path, "a text")
     lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
     first = next((line for line in map(str.strip, lines) if line and line[0] != "#"), "")

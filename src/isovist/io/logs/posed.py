@@ -14,7 +14,7 @@ from isovist.types import FloatArray
 
 
 def read_posed(path: PathLike, prefix: str = "") -> tuple[list[Scan], FloatArray]:
-    """Scans of a log, and x, y (m) and yaw (rad) of the sensor at each, shape (m, 3).
+    """Read the scans of a log, and the sensor poses x, y (m) and yaw (rad), shape (m, 3).
 
     Args:
         path: A CARMEN log whose poses somebody corrected, or a set of scans (`.npz`).

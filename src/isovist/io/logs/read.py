@@ -47,17 +47,17 @@ def read_log(
     sweep: float = 0.0,
     progress: Callable[[float], None] | None = None,
 ) -> Log:
-    """Read scans with odometry; the suffix says how.
+    """Read a log of scans with odometry; the suffix tells the format.
 
     Args:
         path: The file, or the folder of a ROS 2 bag.
-        scan_topic: For bags: of type LaserScan; `None` when there is only one.
-        odometry_topic: For bags: of type Odometry, or /tf; `None` takes the only Odometry topic,
-            or the link below `odom` in /tf when there is none.
+        scan_topic: For bags: topic of type LaserScan; `None` when there is only one.
+        odometry_topic: For bags: topic of type Odometry, or /tf; `None` takes the only Odometry
+            topic, or the link below `odom` in /tf when there is none.
         prefix: For `.npz`: what the names of its arrays start with, e.g. "nav_".
         T_robot_sensor: Where the sensor sits; `None` takes what the log says.
         sweep: Time that the sensor takes for one scan, in s, to straighten it by odometry.
-        progress: Told the share of a CARMEN log that is read.
+        progress: Called with the share of a CARMEN log that is read.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -88,7 +88,7 @@ def read_log(
 
 
 def check_prefix(path: Path, prefix: str) -> None:
-    """An error unless a prefix can choose among the arrays of a file."""
+    """Check that a prefix can choose among the arrays of a file; raise an error otherwise."""
     if prefix and path.suffix.lower() != ".npz":
         raise InputError.about(
             "prefix", f"chooses a sensor of an .npz file, and {path.name} is none.", code="conflict"
@@ -128,9 +128,10 @@ def _from_carmen(
 
 
 def mount_or_truth(scans: ScanSet) -> tuple[FloatArray, bool]:
-    """Where the laser of a CARMEN log is by odometry, in the middle, and whether it was corrected.
+    """Return the pose of the laser on the robot in a CARMEN log, and whether poses were corrected.
 
-    T_robot_laser as x, y (m) and yaw (rad); it stays where it is unless somebody corrected it.
+    The pose is the median of T_robot_laser by odometry, as x, y (m) and yaw (rad); it stays where
+    it is unless somebody corrected the poses of the log.
     """
     assert scans.odometry is not None
     places = _relative(scans.odometry, scans.poses)
@@ -140,7 +141,7 @@ def mount_or_truth(scans: ScanSet) -> tuple[FloatArray, bool]:
 
 
 def compose(poses: FloatArray, T: Pose) -> FloatArray:
-    """T_a_b @ T_b_c for many poses T_a_b, shape (m, 3)."""
+    """Return T_a_b @ T_b_c for many poses T_a_b, shape (m, 3)."""
     return np.array((Pose.from_vector(poses) @ T).vector)
 
 

@@ -12,12 +12,12 @@ from isovist.types import ArrayLike, as_floats
 
 
 def write_tum(path: PathLike, times: ArrayLike, poses: ArrayLike) -> None:
-    """Write a trajectory; missing folders are made.
+    """Write a trajectory as a TUM file; missing folders are made.
 
     Args:
         path: The file.
-        times: In s, shape (m,).
-        poses: x, y (m) and yaw (rad), shape (m, 3), or in space those with z, roll and pitch,
+        times: Times in s, shape (m,).
+        poses: x, y (m) and yaw (rad), shape (m, 3), or in 3D those with z, roll and pitch,
             shape (m, 6).
     """
     stamps = as_floats("times", times, (None,))

@@ -30,14 +30,14 @@ Polygon = tuple[FloatArray, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanGeometry:
-    """What a floor plan draws.
+    """The walls, rooms and obstacles that a floor plan draws.
 
     Attributes:
         walls: All walls as segments, those of rooms and obstacles too, shape (m, 2, 2), in m.
             Read-only.
         rooms: Polygons of free space; empty when the plan has none.
         obstacles: Polygons of what stands in the way.
-        reflectance: Of each wall, shape (m,), or `None`.  Read-only.
+        reflectance: Reflectance of each wall, shape (m,), or `None`.  Read-only.
     """
 
     walls: FloatArray
@@ -144,7 +144,7 @@ class _Plan:
 
 
 def read_geojson(path: PathLike) -> PlanGeometry:
-    """Read a floor plan."""
+    """Read a floor plan from a GeoJSON file."""
     path = Path(path)
     content = read_json(path, "a GeoJSON plan", MAX_BYTES)
     plan = _Plan(path)
@@ -173,7 +173,10 @@ def read_geojson(path: PathLike) -> PlanGeometry:
 def write_geojson(
     segments: ArrayLike, path: PathLike, reflectance: FloatArray | None = None
 ) -> None:
-    """Write walls, shape (m, 2, 2) in m, as a MultiLineString, one for each reflectance."""
+    """Write walls, shape (m, 2, 2) in m, as a GeoJSON file.
+
+    They become a MultiLineString, one for each reflectance.
+    """
     walls = as_floats("segments", segments, (None, 2, 2))
     parts: list[tuple[dict[str, float], FloatArray]] = [({}, walls)]
     if reflectance is not None:

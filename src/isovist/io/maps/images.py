@@ -48,10 +48,11 @@ _OPENERS: dict[Callable[[IO[bytes]], Image.Image], tuple[bytes, ...]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Brightness:
-    """The pixels of an image, equation (1).
+    """The brightness of the pixels of an image, equation (1).
 
     Attributes:
-        levels: Sums of channels, shape (height, width), top row first, unsigned integers.
+        levels: Sum of the colour channels of each pixel, shape (height, width), top row first,
+            unsigned integers.
         peak: The level of white.
         opaque: Which pixels are wholly opaque; `None` when all are.
     """
@@ -62,7 +63,7 @@ class Brightness:
 
 
 def read_brightness(path: Path, *, average_alpha: bool) -> Brightness:
-    """Read a PGM, PNG, BMP, TIFF, PBM or PPM image."""
+    """Read the brightness of a PGM, PNG, BMP, TIFF, PBM or PPM image."""
     path = existing_file(path, "an image")
     with path.open("rb") as stream:
         start = stream.read(4)

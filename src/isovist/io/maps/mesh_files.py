@@ -24,7 +24,7 @@ _SUFFIXES = frozenset(FORMATS.split(", "))
 
 
 def read_mesh(path: PathLike, *, scale: float = 1.0, free: Free | None = None) -> MeshMap:
-    """Read a mesh; the suffix says what it is.
+    """Read a triangle mesh; the suffix tells its format.
 
     A column `reflectance` or `intensity` of the faces of a PLY file becomes their reflectance.
 

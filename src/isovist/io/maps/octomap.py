@@ -22,7 +22,10 @@ _PAYLOADS = {"OcTree": 4, "ColorOcTree": 7}
 
 
 def read_octomap(path: PathLike) -> VoxelMap:
-    """Read an OctoMap file as a `VoxelMap` around its known cells; the others are unknown."""
+    """Read an OctoMap file as a `VoxelMap` around its known cells.
+
+    The other cells are unknown.
+    """
     from isovist.compute.grids.octomap import (
         CUT_OFF,
         DEPTH,

@@ -33,20 +33,21 @@ _CLOUDS = (".pcd", ".las", ".laz", ".bin", ".xyz")
 
 
 def is_cloud(path: Path) -> bool:
-    """Whether a map is a cloud of points."""
+    """Return whether a map file is a cloud of points."""
     suffix = path.suffix.lower()
     return suffix in _CLOUDS or (suffix == ".ply" and not has_faces(path))
 
 
 def read_map(path: PathLike, *, resolution: float | None = None) -> AnyMap:
-    """Read a map; the suffix says what it is.
+    """Read a map from a file; the suffix tells its format.
 
     A `.yaml` is a ROS map and gives an `OccupancyMap`; a `.geojson` is a plan and gives a
     `SegmentMap`; an OctoMap or a cloud gives a `VoxelMap`, a mesh a `MeshMap`.
 
     Args:
         path: The file.
-        resolution: Side of the cells that a cloud becomes, in m; what suits it when `None`.
+        resolution: Side of the cells that a cloud is turned into, in m; chosen to suit the cloud
+            when `None`.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -84,7 +85,7 @@ def read_map(path: PathLike, *, resolution: float | None = None) -> AnyMap:
 
 
 def write_map(world: AnyMap, path: PathLike) -> None:
-    """Write a map in the format of its kind."""
+    """Write a map in the file format of its kind."""
     path = Path(path)
     suffix = path.suffix.lower()
     if isinstance(world, OccupancyMap) and suffix in _ROS:
@@ -100,7 +101,7 @@ def write_map(world: AnyMap, path: PathLike) -> None:
 
 
 def check_ros_name(path: PathLike) -> None:
-    """An error, before the work, unless a ROS map can be written there."""
+    """Check, before any work, that a path is a name for a ROS map; raise an error otherwise."""
     if Path(path).suffix.lower() not in _ROS:
         raise FileError(
             f"{path}: a ROS map must end in .yaml; its image goes beside it.", code="unknown_format"
@@ -110,7 +111,7 @@ def check_ros_name(path: PathLike) -> None:
 def convert_map(
     world: AnyMap, path: PathLike, *, resolution: float | None, tolerance: float
 ) -> AnyMap:
-    """The map as the kind that the suffix of a path stands for.
+    """Convert a map to the kind that the suffix of a path stands for.
 
     Args:
         world: The map.
@@ -142,7 +143,10 @@ def convert_map(
 
 
 def map_of_plan(plan: PlanGeometry) -> SegmentMap:
-    """The map that a plan draws: free space is in its rooms, or enclosed by its walls."""
+    """Return the map that a floor plan draws.
+
+    Free space is in its rooms, or enclosed by its walls.
+    """
     if not plan.rooms:
         return SegmentMap.from_segments(plan.walls, reflectance=plan.reflectance)
     rooms = [shapely.Polygon(rings[0], rings[1:]) for rings in plan.rooms]

@@ -34,12 +34,12 @@ _SCANS = (LASER_SCAN, POINT_CLOUD)
 def read_bag_scan(
     path: PathLike, *, scan_topic: str | None = None, at: float | None = None, on_robot: bool = True
 ) -> Scan | CloudScan:
-    """One scan of a bag: the nearest to `at`, in s after the first one; the first for `None`.
+    """Read one scan of a bag: the scan nearest to a time, or the first.
 
     Args:
         path: The bag.
-        scan_topic: Of type LaserScan or PointCloud2; `None` when the bag has only one.
-        at: When, in s.
+        scan_topic: Topic of type LaserScan or PointCloud2; `None` when the bag has only one.
+        at: Time after the first scan, in s; `None` for the first scan.
         on_robot: Read where the sensor sits from /tf; else it is the centre of the robot.
     """
     path = Path(path)
@@ -67,14 +67,16 @@ def read_bag_scan(
 def read_bag_scans(
     path: PathLike, scan_topic: str | None = None
 ) -> Iterator[tuple[float, str, Scan | CloudScan]]:
-    """The scans of a topic in the order of the bag: time of the header in s, frame, and scan.
+    """Read the scans of a topic in the order of the bag: time (s), frame and scan.
+
+    The time is that of the header.
 
     A message without any valid beam is left out, since no scan can be made of it.  The scans are
     as the sensor saw them, at the centre of the robot.
 
     Args:
         path: The bag.
-        scan_topic: Of type LaserScan or PointCloud2; `None` when the bag has only one.
+        scan_topic: Topic of type LaserScan or PointCloud2; `None` when the bag has only one.
     """
     path = Path(path)
     found, poor = False, list[int]()
@@ -91,7 +93,7 @@ def read_bag_scans(
 
 
 def too_few(path: Path, returns: Sequence[int]) -> str:
-    """What is wrong with a bag none of whose clouds is a scan, by the returns of each."""
+    """Return an error text for a bag whose clouds all have too few returns."""
     return (
         f"{path.name} has no cloud with {FEWEST} returns on that topic: of {len(returns)} the "
         f"fullest has {max(returns)}. Points that are NaN or at the origin are none."

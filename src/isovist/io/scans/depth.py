@@ -20,7 +20,7 @@ MOST_PIXELS = 64_000_000
 
 
 def read_depth(path: Path) -> CloudScan:
-    """A 16-bit PNG of depths in mm, with its intrinsics in NAME.json."""
+    """Read a depth image, a 16-bit PNG in mm, with its intrinsics in NAME.json."""
     path = existing_file(path, "a depth image")
     beside = path.with_suffix(".json")
     if not beside.exists():
@@ -52,7 +52,7 @@ def read_depth(path: Path) -> CloudScan:
 
 
 def depth_from_fields(path: Path, fields: dict[str, Any]) -> CloudScan:
-    """The `depth` of an NPZ file with its `intrinsics`."""
+    """Return the scan of the arrays `depth` and `intrinsics` of an NPZ file."""
     if "intrinsics" not in fields:
         raise FileError(
             f"{path.name}: `intrinsics` is missing. A depth image needs fx, fy, cx, cy in pixels.",

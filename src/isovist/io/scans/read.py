@@ -60,15 +60,17 @@ def read_scan(
     at: float | None = None,
     T_robot_sensor: AnyPose | None = None,
 ) -> Scan | CloudScan:
-    """Read one scan; the suffix says how.  A cloud of points is a scan in space.
+    """Read one scan from a file or a bag; the suffix tells the format.
+
+    A cloud of points is a 3D scan.
 
     Args:
         path: The file, or the folder of a ROS 2 bag.
         scan_topic: For bags: the topic of the scans; `None` when there is only one.
         at: For bags: the scan nearest to this time, in s after the first one; `None` for the first.
         T_robot_sensor: Where the sensor sits on the robot; `None` takes what a bag says in /tf and
-            /tf_static, and the centre of the robot for other files.  For a scan in space a pose of
-            the plane is lifted.
+            /tf_static, and the centre of the robot for other files.  For a 3D scan a 2D pose
+            is lifted.
     """
     scan = _read(Path(path), scan_topic, at, on_robot=T_robot_sensor is None)
     if T_robot_sensor is None:
@@ -121,12 +123,12 @@ def _read(
 
 
 def scan_from_fields(path: Path, fields: Any, *, arrays: bool) -> Scan | CloudScan:
-    """The scan that the fields of a file, or of a message, tell.
+    """Return the scan that the fields of a file or of a message describe.
 
     Args:
-        path: Whose name errors begin with.
-        fields: Of a LaserScan; of arrays also those of a cloud or a depth image.
-        arrays: Whether they are arrays, or what JSON has.
+        path: The file that error texts name.
+        fields: Fields of a LaserScan; arrays may also be those of a cloud or a depth image.
+        arrays: Whether the fields are arrays, not JSON values.
     """
     if not isinstance(fields, dict):
         raise FileError(f"{path.name} must hold the fields of a LaserScan, got {quote(fields)}.")
@@ -142,7 +144,7 @@ def scan_from_fields(path: Path, fields: Any, *, arrays: bool) -> Scan | CloudSc
 def write_scan(scan: Scan | CloudScan, path: PathLike) -> None:
     """Write a scan as `.json`, `.npz` or `.csv`; the pose of the sensor is not kept.
 
-    A scan in space is written as `.npz`.
+    A 3D scan is written as `.npz`.
     """
     path = Path(path)
     suffix = path.suffix.lower()

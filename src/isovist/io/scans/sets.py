@@ -26,7 +26,7 @@ _UNITS = {"ranges_m": 1.0, "ranges_cm": 100.0, "ranges_mm": 1000.0}
 
 
 def read_scan_set(path: PathLike, prefix: str = "") -> ScanSet:
-    """Read the scans of one sensor.
+    """Read the scans of one sensor from an `.npz` file.
 
     Args:
         path: The `.npz` file.

@@ -17,14 +17,14 @@ from isovist.types import BoolArray, FloatArray
 
 
 def rasterise(segments: FloatArray, resolution: float) -> tuple[BoolArray, FloatArray]:
-    """Cells that segments (m, 2, 2) pass through, and the lower left corner of the grid in m."""
+    """Return the cells that segments (m, 2, 2) cross, and the grid's lower left corner in m."""
     starts, ends = np.moveaxis(segments, 1, 0)
     hits, passes, corner = count(starts, ends, np.ones(len(ends), dtype=np.bool_), resolution)
     return (hits > 0) | (passes > 0), corner
 
 
 def nearest_segments(segments: FloatArray, points: FloatArray) -> NDArray[np.int64]:
-    """Number of the segment (m, 2, 2) nearest to each point (k, 2)."""
+    """Return the index of the segment (m, 2, 2) nearest to each point (k, 2)."""
     import shapely
 
     tree = shapely.STRtree(shapely.linestrings(segments))
@@ -33,7 +33,7 @@ def nearest_segments(segments: FloatArray, points: FloatArray) -> NDArray[np.int
 
 
 def enclosed(occupied: BoolArray) -> BoolArray:
-    """Cells that are not occupied and from which no way leads to the first cell."""
+    """Return the cells that are not occupied and not connected to the first cell."""
     from scipy.ndimage import label
 
     parts, _ = label(~occupied)
@@ -41,7 +41,7 @@ def enclosed(occupied: BoolArray) -> BoolArray:
 
 
 def outlines(occupied: BoolArray) -> list[NDArray[np.int64]]:
-    """Closed loops around the occupied cells, each as its corners (x, y) in cells, shape (k, 2)."""
+    """Return closed loops around the occupied cells, each as corners (x, y) in cells, (k, 2)."""
     padded = np.pad(occupied, 1)
     here, left = padded[1:, 1:], padded[1:, :-1]
     below, below_left = padded[:-1, 1:], padded[:-1, :-1]
@@ -75,7 +75,7 @@ def outlines(occupied: BoolArray) -> list[NDArray[np.int64]]:
 
 
 def simplified(loops: list[NDArray[np.int64]], tolerance: float) -> FloatArray:
-    """Sides of the loops after simplification, shape (m, 2, 2), all in cells.
+    """Return the sides of the loops after simplification, shape (m, 2, 2), in cells.
 
     A loop that would shrink to a line is simplified less, so that it still has an inside.
     """

@@ -16,7 +16,7 @@ which SciPy takes for about so many."""
 
 
 def king_moves(free: BoolArray) -> NDArray[np.uint8]:
-    """Largest difference of coordinates to the nearest cell that is not free, at most 253."""
+    """Return the chessboard distance to the nearest cell that is not free, at most 253."""
     from isovist.compute.grids import distance as kernels
 
     if free.ndim == 2 and free.size >= LARGE:
@@ -33,7 +33,7 @@ def king_moves(free: BoolArray) -> NDArray[np.uint8]:
 
 
 def distance_to(met: BoolArray) -> Float32Array:
-    """Distance of each cell to the nearest one of a set that is not empty, in cells."""
+    """Return the distance from each cell to the nearest cell of a non-empty set, in cells."""
     from isovist.compute.grids import distance as kernels
 
     if met.ndim == 2 and met.size >= LARGE:

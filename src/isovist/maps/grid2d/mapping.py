@@ -31,7 +31,7 @@ MOST_CELLS = 1 << 26
 
 
 class Beams(Protocol):
-    """What mapping needs of a scan."""
+    """The fields of a scan that mapping needs."""
 
     @property
     def bearings(self) -> FloatArray: ...
@@ -44,7 +44,7 @@ class Beams(Protocol):
 def gather(
     scans: Sequence[Beams], poses: ArrayLike, maximum: float
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Starts and ends of all valid beams, shapes (m, 2), in m, and which ends are returns."""
+    """Return starts and ends of all valid beams, (m, 2), in m, and which ends are returns."""
     where = as_floats("poses", poses, (None, 3))
     if len(scans) != len(where):
         raise InputError.about(
@@ -68,7 +68,7 @@ def count(
     resolution: float,
     progress: Callable[[float], None] = lambda _: None,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], FloatArray]:
-    """Hits and misses per cell, shapes (height, width), and the lower left corner in m.
+    """Count hits and misses per cell, shapes (height, width), and find the grid's corner in m.
 
     The grid goes around all starts and ends, with a margin.  `progress` is told the share done.
     """
@@ -92,14 +92,14 @@ def count(
 
 
 def classify(hits: NDArray[np.int32], misses: NDArray[np.int32], share: float) -> NDArray[np.uint8]:
-    """Cells by equation (1) with ρ = `share`, as `Cell` codes."""
+    """Classify cells by equation (1) with ρ = `share`, as `Cell` codes."""
     occupied = (hits > 0) & (hits >= share * (hits + misses))
     passed = np.where(misses > 0, Cell.FREE, Cell.UNKNOWN)
     return np.where(occupied, Cell.OCCUPIED, passed).astype(np.uint8)
 
 
 def check_cells(width: float, height: float, resolution: float) -> None:
-    """An error when a map of cells of so many m would have too many."""
+    """Check that a map `width` × `height` cells large does not exceed the most cells allowed."""
     if not width * height <= MOST_CELLS:
         raise InputError(
             f"The map would have {width:.10g} × {height:.10g} cells, more than {MOST_CELLS}; "

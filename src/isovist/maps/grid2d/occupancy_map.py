@@ -43,7 +43,7 @@ NO_WALL = "The map has no wall that borders free space, so no scan can fit it."
 
 
 class Cell(IntEnum):
-    """What is known of a cell."""
+    """The state of a cell: free, occupied or unknown."""
 
     FREE = 0
     OCCUPIED = 1
@@ -52,7 +52,7 @@ class Cell(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class OccupancyMap:
-    """A grid of cells in the plane.
+    """A 2D occupancy grid map.
 
     Attributes:
         cells: `Cell` codes, shape (height, width), uint8; row 0 is the lowest row (smallest y of
@@ -91,7 +91,7 @@ class OccupancyMap:
         *,
         reflectance: ArrayLike | None = None,
     ) -> "OccupancyMap":
-        """From `Cell` codes, shape (height, width), row 0 lowest, and perhaps reflectances."""
+        """Make a map from `Cell` codes, shape (height, width), row 0 lowest."""
         place = Pose() if origin is None else origin
         values = None if reflectance is None else np.asarray(reflectance, dtype=np.float64)
         return cls(np.asarray(cells), resolution, place, values)
@@ -107,7 +107,9 @@ class OccupancyMap:
         share: float = 0.25,
         progress: Callable[[float], None] = lambda _: None,
     ) -> "OccupancyMap":
-        """From scans with known poses, by counting hits and misses (see `maps.grid2d.mapping`).
+        """Make a map from scans with known poses, by counting hits and misses.
+
+        See `maps.grid2d.mapping` for how cells are classified.
 
         Args:
             scans: What the sensor saw.  Beams without a return clear nothing.
@@ -137,10 +139,10 @@ class OccupancyMap:
         outside: Cell = Cell.UNKNOWN,
         reflectance: FloatArray | None = None,
     ) -> "OccupancyMap":
-        """From walls as line segments, shape (m, 2, 2), in m.
+        """Make a map from walls given as line segments, shape (m, 2, 2), in m.
 
         Cells that a segment passes through are occupied; those that the walls enclose are free;
-        all others, from which a way leads around the walls, are `outside`.  A cell has the
+        all others, from which a path leads around the walls, are `outside`.  A cell has the
         `reflectance` of the nearest segment, given for each, shape (m,).
         """
         from isovist.maps.grid2d import contours
@@ -168,11 +170,11 @@ class OccupancyMap:
         return cls(cells, resolution, origin, values)
 
     def with_cells(self, cells: NDArray[np.uint8]) -> "OccupancyMap":
-        """Other cells at the same place, with the same reflectances."""
+        """Return a map with other cells but the same origin, resolution and reflectances."""
         return OccupancyMap(cells, self.resolution, self.origin, self.reflectance)
 
     def resampled(self, resolution: float) -> "OccupancyMap":
-        """The same map in cells of another side (m), from the same corner.
+        """Return the map with cells of another side (m), from the same corner.
 
         A cell is occupied where any part of it is; else it is what is at its middle.
         """
@@ -196,7 +198,7 @@ class OccupancyMap:
         return OccupancyMap(np.where(occupied, Cell.OCCUPIED, cells), resolution, self.origin)
 
     def to_segments(self, tolerance: float = 0.0) -> FloatArray:
-        """Outlines of the occupied cells as line segments, shape (m, 2, 2), in m.
+        """Return outlines of the occupied cells as line segments, shape (m, 2, 2), in m.
 
         No corner of an outline is farther than `tolerance` (m) from the segments; with 0 they
         are the faces of the cells, joined where they are in line.  The wall is on their left.
@@ -212,18 +214,18 @@ class OccupancyMap:
 
     @property
     def dimension(self) -> int:
-        """2."""
+        """The dimension of the map: 2."""
         return 2
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(height, width) in cells."""
+        """The size of the map (height, width), in cells."""
         height, width = self.cells.shape
         return height, width
 
     @property
     def bounds(self) -> FloatArray:
-        """Smallest and largest world coordinates of the map, shape (2, 2), in m."""
+        """The smallest and largest world coordinates of the map, shape (2, 2), in m."""
         height, width = self.shape
         corners = np.array([[0, 0], [width, 0], [0, height], [width, height]]) * self.resolution
         world = self.origin.apply(corners)
@@ -231,11 +233,11 @@ class OccupancyMap:
 
     @property
     def free_area(self) -> float:
-        """Area of the free cells in m²."""
+        """The area of the free cells, in m²."""
         return float(np.count_nonzero(self.cells == Cell.FREE)) * self.resolution**2
 
     def to_grid(self, points: ArrayLike) -> FloatArray:
-        """World points, shape (..., 2), in cell units: x along columns, y along rows."""
+        """Return world points, shape (..., 2), in cell units: x along columns, y along rows."""
         world = np.asarray(points, dtype=np.float64)
         local = world - [self.origin.x, self.origin.y]
         if self.origin.yaw != 0.0:
@@ -243,7 +245,7 @@ class OccupancyMap:
         return np.asarray(local / self.resolution)
 
     def index(self, points: ArrayLike) -> tuple[IntArray, IntArray]:
-        """Row and column of the cell of each point, shape (...); both −1 outside the map.
+        """Return the row and column of each point's cell, shape (...); both −1 outside the map.
 
         A cell owns its lower and left faces.
         """
@@ -254,29 +256,32 @@ class OccupancyMap:
         return rows, cols
 
     def centres(self, rows: ArrayLike, cols: ArrayLike) -> FloatArray:
-        """World coordinates of the centres of cells, shape (..., 2), in m."""
+        """Return the world coordinates of cell centres, shape (..., 2), in m."""
         place = np.stack(np.broadcast_arrays(cols, rows), axis=-1) + 0.5
         return self.origin.apply(place * self.resolution)
 
     def contains(self, points: ArrayLike) -> BoolArray:
-        """Whether each point lies in a free cell, shape (...)."""
+        """Return whether each point lies in a free cell, shape (...)."""
         rows, cols = self.index(points)
         return np.asarray((rows >= 0) & (self.cells[rows, cols] == Cell.FREE))
 
     @cached_property
     def skip(self) -> NDArray[np.uint8]:
-        """What `compute.rays.grid2d` walks on, shape (height + 2, width + 2).  Made once."""
+        """The cell codes and free distances for ray casting, shape (height + 2, width + 2).
+
+        `compute.rays.grid2d` walks on it.  Made once.
+        """
         return skip_of(self.cells)
 
     @cached_property
     def runs(self) -> tuple[Any, Any]:
-        """What `maps.sweep.sweep2d` meets along rows and along columns.  Made once."""
+        """The runs of cells along rows and columns that `maps.sweep.sweep2d` needs.  Made once."""
         from isovist.maps.sweep.sweep2d import runs_of
 
         return runs_of(self.cells)
 
     def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
-        """Follow rays to the first cell that is not free, the edge or `maximum` (m).
+        """Cast rays to the first cell that is not free, the map edge or `maximum` (m).
 
         Shapes (..., 2) broadcast against each other; directions need not be unit vectors.
         `walls` are flat indices (row · width + column) of occupied or unknown cells.
@@ -290,7 +295,7 @@ class OccupancyMap:
 
 
 def checked_cells(cells: NDArray[Any]) -> NDArray[np.uint8]:
-    """`Cell` codes, read-only; an error when they are none, or none of them is free."""
+    """Return the `Cell` codes, read-only, after a check that they are valid and one is free."""
     if not np.issubdtype(cells.dtype, np.integer):
         raise InputError.about("cells", f"must be integer codes, got {cells.dtype}.")
     if cells.min() < 0 or cells.max() > Cell.UNKNOWN:
@@ -305,21 +310,21 @@ def checked_cells(cells: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def checked_reflectance(given: ArrayLike | None, size: int) -> FloatArray | None:
-    """One number for each cell, read-only, or `None` where a map has none."""
+    """Return one reflectance for each cell, read-only, or `None` where a map has none."""
     if given is None:
         return None
     return readonly(as_floats("reflectance", np.ravel(given), (size,)).copy())
 
 
 def skip_of(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """What the kernels that cast rays walk on: the cells with a border of one, read-only."""
+    """Return the grid for ray casting: cells with free distances and a border, read-only."""
     padded = np.pad(cells, 1, constant_values=3)
     free = padded == Cell.FREE
     return readonly(np.where(free, king_moves(free) + np.uint8(2), padded - np.uint8(1)))
 
 
 def beside(met: BoolArray, *, corners: bool) -> BoolArray:
-    """Which cells have a face to one of a set; with `corners`, an edge or a corner will do."""
+    """Return which cells share a face (with `corners`, also an edge or corner) with a set."""
     near = np.zeros_like(met)
     for axis in range(met.ndim):
         of, to = np.moveaxis(met | near if corners else met, axis, 0), np.moveaxis(near, axis, 0)
@@ -329,7 +334,7 @@ def beside(met: BoolArray, *, corners: bool) -> BoolArray:
 
 
 def wall_faces(cells: NDArray[np.uint8]) -> BoolArray:
-    """Occupied cells that free space touches, if only with a corner; shape of the cells.
+    """Return which cells are occupied and touch free space, if only with a corner.
 
     The inside of a thick wall is not a wall: no beam can end there.
     """
@@ -337,7 +342,10 @@ def wall_faces(cells: NDArray[np.uint8]) -> BoolArray:
 
 
 def distance_to_walls(cells: NDArray[np.uint8]) -> Float32Array:
-    """Distance of each cell to the nearest wall that free space touches, in cells.  Read-only."""
+    """Return each cell's distance to the nearest wall that borders free space, in cells.
+
+    The array is read-only.
+    """
     faces = wall_faces(cells)
     if not faces.any():
         raise InputError(NO_WALL, code="empty")
@@ -352,7 +360,7 @@ def follow(
     maximum: float,
     resolution: float,
 ) -> Hits:
-    """Cast rays from points in cells along directions, both (..., d) in the axes of the grid."""
+    """Cast rays from points along directions, both (..., d) in the axes of the grid."""
     if not along.any(axis=-1).all():
         raise InputError.about("directions", "must not be zero.")
     check_reach(maximum)
@@ -368,20 +376,20 @@ def follow(
 
 
 def check_length(name: str, value: float) -> float:
-    """A positive length in m, and none that a whole map of them would overflow."""
+    """Check that a value is a positive length in m below the largest allowed, and return it."""
     if not (np.isfinite(value) and 0.0 < value < LONGEST):
         raise InputError.about(name, f"must be a positive length in m, got {value}.")
     return float(value)
 
 
 def check_reach(maximum: float) -> None:
-    """A positive length in m; infinity is one."""
+    """Check that a maximum range is a positive length in m, or infinity."""
     if not maximum > 0.0:
         raise InputError.about("maximum", f"must be a positive length in m, got {maximum}.")
 
 
 def as_points(name: str, value: ArrayLike, d: int) -> FloatArray:
-    """Finite numbers of shape (..., d)."""
+    """Return a value as an array of finite points of shape (..., d), or raise an error."""
     array = as_floats(name, value)
     if array.ndim == 0 or array.shape[-1] != d:
         raise InputError.about(name, f"must have shape (..., {d}), got {array.shape}.")

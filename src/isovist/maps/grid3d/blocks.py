@@ -26,7 +26,7 @@ Shape = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blocks:
-    """`Cell` codes by blocks.
+    """A 3D grid of `Cell` codes that is stored in blocks of 16³ cells.
 
     Attributes:
         index: Row of each block in the table, int32, shape (z, y, x) in blocks.  Read-only.
@@ -42,7 +42,7 @@ class Blocks:
 
     @classmethod
     def from_array(cls, cells: NDArray[np.uint8]) -> "Blocks":
-        """From codes, shape (levels, rows, columns)."""
+        """Make a grid from `Cell` codes, shape (levels, rows, columns)."""
         levels, rows, columns = cells.shape
         counts = blocks_of(cells.shape)
         free, unknown = np.empty(counts, dtype=bool), np.empty(counts, dtype=bool)
@@ -62,7 +62,7 @@ class Blocks:
 
     @classmethod
     def from_walls(cls, walls: IntArray, shape: Shape) -> "Blocks":
-        """From the flat indices of the occupied cells, shape (k,); all others are free."""
+        """Make a grid from flat indices of occupied cells, shape (k,); all others are free."""
         z, y, x = np.unravel_index(walls, shape)
         counts = blocks_of(shape)
         number = np.ravel_multi_index((z // SIDE, y // SIDE, x // SIDE), counts)
@@ -77,18 +77,18 @@ class Blocks:
 
     @property
     def size(self) -> int:
-        """How many cells the grid has."""
+        """The number of cells of the grid."""
         levels, rows, columns = self.shape
         return levels * rows * columns
 
     @property
     def parts(self) -> tuple[NDArray[np.int32], NDArray[np.uint8], IntArray]:
-        """Index, table and size along z, y, x, as kernels want them."""
+        """The index, the table and the size along z, y, x, in the form kernels take."""
         return self.index, self.table, np.array(self.shape)
 
     @property
     def places(self) -> IntArray:
-        """z, y, x of the blocks of the rows that are no other's, in order, shape (k, 3)."""
+        """The position (z, y, x) of each stored block, in the order of the table, shape (k, 3)."""
         own = np.ascontiguousarray(np.argwhere(self.index >= OWN))
         return own[np.argsort(self.index[tuple(own.T)], kind="stable")]
 
@@ -98,7 +98,7 @@ class Blocks:
         return bool((self.index == UNKNOWN_ROW).any() or (self._inside(UNKNOWN)).size)
 
     def at(self, cells: IntArray) -> NDArray[np.uint8]:
-        """Codes of cells by flat index, shape (...)."""
+        """Return the codes of cells by flat index, shape (...)."""
         from isovist.compute.grids.blocks import codes_at
 
         flat = np.ascontiguousarray(cells, dtype=np.int64).ravel()
@@ -107,11 +107,11 @@ class Blocks:
         return codes.reshape(cells.shape)
 
     def walls(self) -> IntArray:
-        """Flat indices of the occupied cells, ascending, shape (k,)."""
+        """Return the flat indices of the occupied cells, ascending, shape (k,)."""
         return self._inside(OCCUPIED)
 
     def surface(self, *, corners: bool = False) -> tuple[IntArray, NDArray[np.uint8]]:
-        """Flat indices, ascending, and codes of the cells with a face to a free cell.
+        """Return flat indices, ascending, and codes of non-free cells with a face to a free cell.
 
         With `corners`, an edge or a corner to one will do.
         """
@@ -123,7 +123,10 @@ class Blocks:
         return both[order], codes[order]
 
     def faces(self, corners: bool) -> NDArray[np.uint8]:
-        """The table with codes of cells without a face to a free cell put to 0; see `surface`."""
+        """Return the table with every code set to 0 where a cell has no face to a free cell.
+
+        See `surface`.
+        """
         from isovist.compute.grids.blocks import faces
 
         out = np.zeros_like(self.table)
@@ -131,7 +134,7 @@ class Blocks:
         return out
 
     def array(self, low: int = 0, high: int | None = None) -> NDArray[np.uint8]:
-        """Codes of the levels from `low` to before `high`, shape (levels, rows, columns)."""
+        """Return codes of levels `low` to before `high`, shape (levels, rows, columns)."""
         levels, rows, columns = self.shape
         high = levels if high is None else min(high, levels)
         _, y, x = self.index.shape
@@ -146,7 +149,7 @@ class Blocks:
         return cells
 
     def cut(self, rows: slice, columns: slice) -> "Blocks":
-        """All levels of some rows and columns."""
+        """Return a grid of some rows and columns, with all levels."""
         held, within = [], []
         for part in (rows, columns):
             first = part.start // SIDE
@@ -171,7 +174,7 @@ class Blocks:
 
 
 def blocks_of(shape: tuple[int, ...]) -> Shape:
-    """How many blocks a grid has along z, y and x; an error when there are too many."""
+    """Return the number of blocks of a grid along z, y and x, or raise an error if too many."""
     z, y, x = (-(-n // SIDE) for n in shape)
     if float(z) * y * x > MOST_BLOCKS:
         levels, rows, columns = shape

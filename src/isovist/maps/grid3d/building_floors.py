@@ -22,7 +22,7 @@ ROOM = 1.8
 
 
 def storeys(world: VoxelMap) -> dict[str, VoxelMap]:
-    """The storeys of a map by name, from below: "floor 1", "floor 2" and so on."""
+    """Return the floors of a building map by name, from below: "floor 1", "floor 2", ..."""
     if not isinstance(world, VoxelMap):
         raise InputError(
             f"Storeys are of a map in space, a VoxelMap, got {type(world).__name__}.", field="world"

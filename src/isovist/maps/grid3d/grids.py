@@ -20,7 +20,7 @@ takes 7 bytes for each, and rays by blocks take twice the time and more."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Whole:
-    """`Cell` codes of all cells of a box, with the methods of `Blocks`.
+    """A 3D grid that stores the `Cell` codes of all cells, with the methods of `Blocks`.
 
     Attributes:
         cells: Codes, uint8, shape (levels, rows, columns).  Read-only.
@@ -32,13 +32,13 @@ class Whole:
 
     @property
     def shape(self) -> Shape:
-        """(levels, rows, columns) in cells."""
+        """The size of the grid (levels, rows, columns), in cells."""
         levels, rows, columns = self.cells.shape
         return levels, rows, columns
 
     @property
     def size(self) -> int:
-        """How many cells the grid has."""
+        """The number of cells of the grid."""
         return self.cells.size
 
     @property
@@ -47,15 +47,15 @@ class Whole:
         return bool((self.cells == UNKNOWN).any())
 
     def at(self, cells: IntArray) -> NDArray[np.uint8]:
-        """Codes of cells by flat index, shape (...)."""
+        """Return the codes of cells by flat index, shape (...)."""
         return np.asarray(self.cells.ravel()[cells])
 
     def walls(self) -> IntArray:
-        """Flat indices of the occupied cells, ascending, shape (k,)."""
+        """Return the flat indices of the occupied cells, ascending, shape (k,)."""
         return np.flatnonzero(self.cells.ravel() == OCCUPIED)
 
     def surface(self, *, corners: bool = False) -> tuple[IntArray, NDArray[np.uint8]]:
-        """Flat indices, ascending, and codes of the cells with a face to a free cell.
+        """Return flat indices, ascending, and codes of non-free cells with a face to a free cell.
 
         With `corners`, an edge or a corner to one will do.
         """
@@ -64,11 +64,11 @@ class Whole:
         return flat, codes[flat]
 
     def array(self, low: int = 0, high: int | None = None) -> NDArray[np.uint8]:
-        """Codes of the levels from `low` to before `high`, shape (levels, rows, columns)."""
+        """Return codes of levels `low` to before `high`, shape (levels, rows, columns)."""
         return self.cells[low:high]
 
     def cut(self, rows: slice, columns: slice) -> "Whole":
-        """All levels of some rows and columns."""
+        """Return a grid of some rows and columns, with all levels."""
         return Whole(readonly(self.cells[:, rows, columns].copy()))
 
 
@@ -76,12 +76,12 @@ Grid = Whole | Blocks
 
 
 def grid_of_cells(cells: NDArray[np.uint8]) -> Grid:
-    """From codes, shape (levels, rows, columns)."""
+    """Make a grid from `Cell` codes, shape (levels, rows, columns)."""
     return Whole(readonly(cells)) if cells.size <= SMALL else Blocks.from_array(cells)
 
 
 def grid_of_walls(walls: IntArray, shape: Shape) -> Grid:
-    """From the flat indices of the occupied cells, shape (k,); all others are free."""
+    """Make a grid from flat indices of occupied cells, shape (k,); all others are free."""
     levels, rows, columns = shape
     if levels * rows * columns > SMALL:
         return Blocks.from_walls(walls, shape)

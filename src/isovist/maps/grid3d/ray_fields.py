@@ -26,7 +26,7 @@ NO_DISTANCES = readonly(np.empty((0, 0, 0), dtype=np.float32))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Walk:
-    """What rays walk on (`compute.rays.grid3d`).
+    """The 3D grid that rays are cast in (`compute.rays.grid3d`).
 
     Attributes:
         index: Row of each block, and −b where the blocks nearer than b are all free.  Read-only.
@@ -45,14 +45,14 @@ class Walk:
 
     @classmethod
     def over(cls, grid: Grid) -> "Walk":
-        """Over the free cells of a map."""
+        """Make the ray-casting grid of a grid of `Cell` codes."""
         if isinstance(grid, Whole):
             return cls.laid(skip_of(grid.cells), grid.shape)
         return cls._by_blocks(grid)
 
     @classmethod
     def laid(cls, whole: NDArray[np.uint8], shape: Shape) -> "Walk":
-        """From the codes of all cells with a border of one."""
+        """Make a ray-casting grid from the codes of all cells with a border of one."""
         return cls(NO_INDEX, NO_TABLE, shape, whole)
 
     @classmethod
@@ -72,19 +72,19 @@ class Walk:
 
     @property
     def parts(self) -> Any:
-        """As `compute.grids.fields` wants them."""
+        """The arrays of the grid, in the form `compute.grids.fields` takes."""
         return self.whole if self.whole.size else (self.index, self.table, np.array(self.shape))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Near:
-    """How far each cell is from the nearest wall that free space touches, near walls.
+    """The distance of each cell to the nearest wall that borders free space, near walls.
 
     Attributes:
         index: Row of each block in the table, int32; 0 where no wall is near.  Read-only.
         table: Distances by number (`roots`), uint8, shape (rows, 17, 17, 17).  Read-only.
         shape: (levels, rows, columns) in cells.
-        limit: Distances in the table are told up to this, in cells.
+        limit: Largest distance in the table, in cells.
         whole: Distances of all cells; empty where they are in the table, and the other way round.
             Read-only.
     """
@@ -99,14 +99,14 @@ class Near:
 
     @classmethod
     def of(cls, grid: Grid, limit: int) -> "Near":
-        """Of a map."""
+        """Compute the wall distances of a grid of `Cell` codes, by blocks up to `limit` cells."""
         if isinstance(grid, Blocks):
             return cls._by_blocks(grid, limit)
         return cls.laid(distance_to_walls(grid.cells), grid.shape)
 
     @classmethod
     def laid(cls, whole: Float32Array, shape: Shape) -> "Near":
-        """From the distances of all cells."""
+        """Make the object from the known distances of all cells."""
         return cls(NO_INDEX, NO_TABLE, shape, 0, whole)
 
     @classmethod
@@ -145,19 +145,19 @@ class Near:
 
     @property
     def parts(self) -> Any:
-        """As `compute.grids.fields` wants them."""
+        """The arrays of the distances, in the form `compute.grids.fields` takes."""
         if self.whole.size:
             return self.whole
         return self.index, self.table, np.array(self.shape), self.roots
 
     @property
     def roots(self) -> Float32Array:
-        """Distances in cells by their numbers, shape (256,)."""
+        """The distances in cells that the numbers in the table stand for, shape (256,)."""
         told = told_squares(self.limit)
         return np.sqrt(np.pad(told, (0, 256 - len(told)), mode="edge")).astype(np.float32)
 
     def array(self) -> Float32Array:
-        """All distances in cells, shape (levels, rows, columns)."""
+        """Return all distances in cells, shape (levels, rows, columns)."""
         if self.whole.size:
             return self.whole
         z, y, x = self.index.shape
@@ -168,7 +168,7 @@ class Near:
 
 
 def told_squares(limit: int) -> IntArray:
-    """Squares of the distances in cells that are told, ascending, at most 256.
+    """Return the squared distances in cells that the table can store, ascending, at most 256.
 
     All that cells can have up to 17; beyond, every second or third of the larger half.
     """

@@ -41,7 +41,7 @@ FARTHEST = 2.0**53
 
 @dataclass(frozen=True, eq=False)
 class VoxelMap:
-    """A grid of cells in space.
+    """A 3D voxel map of free, occupied and unknown cells.
 
     Attributes:
         grid: `Cell` codes, along z, y and x.
@@ -72,7 +72,7 @@ class VoxelMap:
         *,
         reflectance: ArrayLike | None = None,
     ) -> "VoxelMap":
-        """From `Cell` codes, shape (levels, rows, columns), along z, y and x."""
+        """Make a map from `Cell` codes, shape (levels, rows, columns), along z, y and x."""
         codes = np.asarray(cells)
         if codes.ndim != 3 or codes.size == 0:
             raise InputError.about(
@@ -92,7 +92,7 @@ class VoxelMap:
         rest: Cell = Cell.FREE,
         fewest: int = 1,
     ) -> "VoxelMap":
-        """From a cloud of points on surfaces, shape (k, 3), in m.
+        """Make a map from a cloud of points on surfaces, shape (k, 3), in m.
 
         Cells are aligned with the multiples of the resolution; the block has a border of one cell.
 
@@ -150,7 +150,9 @@ class VoxelMap:
 
     @classmethod
     def from_mesh(cls, mesh: "MeshMap", resolution: float) -> "VoxelMap":
-        """From a mesh: cells that a face touches are occupied (see `maps.grid3d.voxelise`).
+        """Make a map from a mesh, whose faces make every cell that they touch occupied.
+
+        See `maps.grid3d.voxelise`.
 
         In a closed mesh the cells outside its free space are unknown.
 
@@ -165,12 +167,12 @@ class VoxelMap:
         return cls(grid_of_cells(cells), resolution, corner, values)
 
     def with_cells(self, cells: NDArray[np.uint8]) -> "VoxelMap":
-        """Other cells at the same place, with the same reflectances."""
+        """Return a map with other cells but the same corner, resolution and reflectances."""
         return VoxelMap(grid_of_cells(cells), self.resolution, self.corner, self.reflectance)
 
     @property
     def cells(self) -> NDArray[np.uint8]:
-        """`Cell` codes, shape (levels, rows, columns), uint8, along z, y and x.  Read-only.
+        """The `Cell` codes, uint8, shape (levels, rows, columns), along z, y and x.  Read-only.
 
         Where they are kept by blocks they are laid out anew at every call, and an error where there
         are more than 2³⁰.
@@ -180,26 +182,26 @@ class VoxelMap:
 
     @property
     def dimension(self) -> int:
-        """3."""
+        """The dimension of the map: 3."""
         return 3
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """(levels, rows, columns) in cells."""
+        """The size of the map (levels, rows, columns), in cells."""
         return self.grid.shape
 
     @property
     def bounds(self) -> FloatArray:
-        """Smallest and largest coordinates of the block, shape (2, 3), in m."""
+        """The smallest and largest coordinates of the map, shape (2, 3), in m."""
         size = np.array(self.shape[::-1]) * self.resolution
         return np.stack([self.corner, self.corner + size])
 
     def to_grid(self, points: ArrayLike) -> FloatArray:
-        """World points, shape (..., 3), in cell units, still (x, y, z)."""
+        """Return world points, shape (..., 3), in cell units, still in the order (x, y, z)."""
         return np.asarray((np.asarray(points) - self.corner) / self.resolution)
 
     def index(self, points: ArrayLike) -> IntArray:
-        """Flat index of the cell of each point, shape (...); −1 outside the block.
+        """Return the flat index of each point's cell, shape (...); −1 outside the map.
 
         A cell owns its faces towards smaller coordinates.
         """
@@ -210,24 +212,24 @@ class VoxelMap:
         return np.where(inside, (z * rows + y) * columns + x, -1)
 
     def centres(self, index: ArrayLike) -> FloatArray:
-        """World coordinates of the centres of cells by flat index, shape (..., 3), in m."""
+        """Return the world coordinates of cell centres by flat index, shape (..., 3), in m."""
         levels_rows_columns = np.unravel_index(np.asarray(index), self.shape)
         place = np.stack(levels_rows_columns[::-1], axis=-1) + 0.5
         return self.corner + place * self.resolution
 
     def contains(self, points: ArrayLike) -> BoolArray:
-        """Whether each point lies in a free cell, shape (...)."""
+        """Return whether each point lies in a free cell, shape (...)."""
         index = self.index(points)
         inside = index >= 0
         return np.asarray(inside & (self.grid.at(np.where(inside, index, 0)) == Cell.FREE))
 
     @cached_property
     def skip(self) -> Walk:
-        """What `compute.rays.grid3d` walks on.  Made once."""
+        """The grid that rays are cast in by `compute.rays.grid3d`.  Made once."""
         return Walk.over(self.grid)
 
     def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
-        """Follow rays to the first cell that is not free, the edge or `maximum` (m).
+        """Cast rays to the first cell that is not free, the map edge or `maximum` (m).
 
         Shapes (..., 3) broadcast against each other; directions need not be unit vectors.
         `walls` are flat indices of occupied or unknown cells.
@@ -250,7 +252,7 @@ def _counted(cells: IntArray, most: int) -> tuple[IntArray, IntArray]:
 
 
 def checked_cloud(points: ArrayLike) -> FloatArray:
-    """The points of a cloud that can be a map, shape (k, 3), in m; an `InputError` otherwise."""
+    """Return a cloud as points, shape (k, 3), in m, or raise an error if it cannot be a map."""
     p = np.asarray(points, dtype=np.float64)
     if p.ndim != 2 or p.shape[1] != 3:
         raise InputError.about("points", f"must have shape (any, 3), got {p.shape}.")
@@ -278,7 +280,7 @@ def checked_cloud(points: ArrayLike) -> FloatArray:
 
 
 def check_size(shape: tuple[int, ...], whole: str) -> None:
-    """An error when a block of cells would be too large, and so the `whole` would have to be."""
+    """Check that a grid has no more cells than allowed; `whole` names what to cut if so."""
     levels, rows, columns = shape
     if float(levels) * rows * columns > MOST_CELLS:
         raise InputError(

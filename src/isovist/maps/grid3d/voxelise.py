@@ -19,7 +19,7 @@ MARGIN = 1.5
 def cells_of_mesh(
     mesh: MeshMap, resolution: float
 ) -> tuple[NDArray[np.uint8], FloatArray, FloatArray | None]:
-    """`Cell` codes of a mesh, the corner of their block in m, and the reflectance of each cell."""
+    """Return the `Cell` codes of a mesh, their corner in m, and each cell's reflectance."""
     from isovist.compute.grids.voxelise import mark_cells
 
     low, high = mesh.bounds

@@ -9,7 +9,7 @@ from isovist.types import IntArray, readonly
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edges:
-    """The edges of a mesh.
+    """The edges of a mesh, and the faces at each.
 
     Attributes:
         ends: Vertices of each edge, shape (e, 2), the smaller index first.
@@ -25,7 +25,7 @@ class Edges:
 
     @classmethod
     def of_faces(cls, faces: IntArray) -> "Edges":
-        """From faces of three vertices each, shape (m, 3)."""
+        """Make the edges from faces of three vertices each, shape (m, 3)."""
         m, vertices = len(faces), int(faces.max()) + 1
         face = np.repeat(np.arange(m), 3)
         a, b, c = (np.roll(faces, -k, axis=1).ravel() for k in range(3))
@@ -38,5 +38,5 @@ class Edges:
 
     @property
     def counts(self) -> IntArray:
-        """How many faces each edge has, shape (e,)."""
+        """The number of faces at each edge, shape (e,)."""
         return np.diff(self.offsets)

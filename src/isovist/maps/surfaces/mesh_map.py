@@ -44,7 +44,7 @@ FARTHEST = 1e9
 
 @dataclass(frozen=True, eq=False)
 class MeshMap:
-    """Triangles, and the free space between them.
+    """A 3D map of triangles and the free space between them.
 
     Attributes:
         vertices: Shape (v, 3), in m.  Read-only.
@@ -73,7 +73,7 @@ class MeshMap:
         reflectance: ArrayLike | None = None,
         attribute: ArrayLike | None = None,
     ) -> "MeshMap":
-        """From vertices, shape (v, 3), in m, and faces, shape (m, 3).
+        """Make a mesh from vertices, shape (v, 3), in m, and faces, shape (m, 3).
 
         Args:
             vertices: The corners; faces are neighbours when they name the same ones.
@@ -112,7 +112,10 @@ class MeshMap:
     def from_triangles(
         cls, triangles: ArrayLike, *, free: Free | None = None, reflectance: ArrayLike | None = None
     ) -> "MeshMap":
-        """From corners, shape (m, 3, 3), in m; corners with equal coordinates are one vertex."""
+        """Make a mesh from corners of triangles, shape (m, 3, 3), in m.
+
+        Corners with equal coordinates are one vertex.
+        """
         t = np.asarray(triangles, dtype=np.float64)
         if t.ndim != 3 or t.shape[1:] != (3, 3):
             raise InputError.about("triangles", f"must have shape (any, 3, 3), got {t.shape}.")
@@ -124,7 +127,7 @@ class MeshMap:
     def box(
         cls, low: ArrayLike, high: ArrayLike, *, reflectance: ArrayLike | None = None
     ) -> "MeshMap":
-        """An axis-parallel box between two corners, in m.
+        """Make an axis-parallel box between two corners, in m.
 
         Args:
             low: Corner with the smallest coordinates, shape (3,).
@@ -151,7 +154,7 @@ class MeshMap:
     def extrude(
         cls, plan: "SegmentMap", low: float, high: float, *, caps: float = 0.0
     ) -> "MeshMap":
-        """A plan with vertical walls from `low` to `high` (m), a floor and a ceiling.
+        """Make a mesh from a 2D plan with walls from `low` to `high` (m), floor and ceiling.
 
         A plan without free space of its own gets neither floor nor ceiling.
 
@@ -176,7 +179,9 @@ class MeshMap:
     def from_heights(
         cls, heights: ArrayLike, spacing: float, corner: ArrayLike = (0.0, 0.0)
     ) -> "MeshMap":
-        """A height field on a lattice, two faces per cell; the heights are its attribute.
+        """Make a mesh from a height field on a lattice, with two faces per cell.
+
+        The heights are its attribute.
 
         Args:
             heights: z at row i and column j, shape (rows, columns), in m; rows run along y.
@@ -197,7 +202,7 @@ class MeshMap:
 
     @classmethod
     def joined(cls, meshes: Sequence["MeshMap"], *, free: Free | None = None) -> "MeshMap":
-        """Several meshes as one; reflectance and attribute stay only where all have them."""
+        """Join several meshes into one; keep reflectance and attribute only if all have them."""
         if len(meshes) == 0:
             raise InputError.about("meshes", "must not be empty.", code="missing")
         starts = np.cumsum([0] + [len(mesh.vertices) for mesh in meshes])
@@ -214,12 +219,12 @@ class MeshMap:
 
     @property
     def dimension(self) -> int:
-        """3."""
+        """The dimension of the map: 3."""
         return 3
 
     @property
     def bounds(self) -> FloatArray:
-        """Smallest and largest coordinates of the faces, shape (2, 3), in m."""
+        """The smallest and largest coordinates of the faces, shape (2, 3), in m."""
         used = self.vertices[self.faces.ravel()]
         return np.stack([used.min(axis=0), used.max(axis=0)])
 
@@ -230,19 +235,19 @@ class MeshMap:
 
     @cached_property
     def areas(self) -> FloatArray:
-        """Area of each face, shape (m,), in m²."""
+        """The area of each face, shape (m,), in m²."""
         return readonly(0.5 * np.linalg.norm(self._cross, axis=1))
 
     @cached_property
     def normals(self) -> FloatArray:
-        """Unit normals, shape (m, 3), counter-clockwise; zero for a face without area."""
+        """The unit normals, shape (m, 3), of counter-clockwise faces; zero if without area."""
         twice = 2.0 * self.areas[:, None]
         return readonly(np.divide(self._cross, twice, out=np.zeros_like(twice * self._cross),
                                   where=twice > 0.0))  # fmt: skip
 
     @cached_property
     def slopes(self) -> FloatArray:
-        """Norm of the gradient of the attribute on each face, shape (m,), per m."""
+        """The norm of the attribute's gradient on each face, shape (m,), per m."""
         if self.attribute is None:
             raise InputError(
                 "The mesh has no `attribute` whose gradient could be taken.", code="missing"
@@ -258,7 +263,7 @@ class MeshMap:
 
     @cached_property
     def edges(self) -> Edges:
-        """The edges and the faces at them."""
+        """The edges of the mesh and the faces at each."""
         return Edges.of_faces(self.faces)
 
     @cached_property
@@ -288,7 +293,7 @@ class MeshMap:
         return centre, half + grown, placed, self.normals, groups, boxes[:wide], deepest
 
     def using(self, backend: Backend) -> "MeshMap":
-        """The same map, its rays followed by our own kernel or by Open3D.
+        """Return the map with its rays cast by `backend`: our own kernel or Open3D.
 
         Open3D finds the face in float32: where rays pass an edge within rounding it may name the
         neighbour, or leak.  The range is then that of the face in float64.
@@ -307,7 +312,7 @@ class MeshMap:
         return Scene.of(self.vertices, self.faces, self.normals)
 
     def cast(self, origins: ArrayLike, directions: ArrayLike) -> Hits:
-        """Follow rays to the first face; shapes (..., 3) broadcast against each other.
+        """Cast rays to the first face; shapes (..., 3) broadcast against each other.
 
         Directions need not be unit vectors.
         """
@@ -332,14 +337,17 @@ class MeshMap:
         return ranges, faces, normals, endings
 
     def clearance(self, points: ArrayLike) -> FloatArray:
-        """Distance from each point, shape (..., 3), to the nearest face, shape (...), in m."""
+        """Return the distance from each point, shape (..., 3), to the nearest face, in m."""
         p = as_points("points", points, 3)
         flat, corners = p.reshape(-1, 3), self.vertices[self.faces]
         least = [face_distances(point, corners, self.normals).min() for point in flat]
         return np.array(least).reshape(p.shape[:-1])
 
     def contains(self, points: ArrayLike) -> BoolArray:
-        """Whether each point, shape (..., 3), is free; on a face the answer may be either."""
+        """Return whether each point, shape (..., 3), lies in free space.
+
+        On a face the answer may be either.
+        """
         p = as_points("points", points, 3)
         flat = p.reshape(-1, 3)
         if self.free == "everywhere":
@@ -358,7 +366,7 @@ class MeshMap:
 
 
 def face_distances(point: FloatArray, corners: FloatArray, normals: FloatArray) -> FloatArray:
-    """From a point, shape (3,), to triangles, shape (m, 3, 3), with unit normals; shape (m,)."""
+    """Return distances from a point (3,) to triangles (m, 3, 3) with unit normals, shape (m,)."""
     gap = point - corners
     along = np.roll(corners, -1, axis=1) - corners
     size = np.maximum(np.einsum("mkj,mkj->mk", along, along), 1e-300)
@@ -404,7 +412,7 @@ def _finite_vertices(vertices: ArrayLike) -> FloatArray:
 
 
 def checked_faces(faces: ArrayLike, vertices: int) -> IntArray:
-    """Faces that name vertices 0 to `vertices` − 1, shape (any, 3); an `InputError` otherwise."""
+    """Return faces, shape (any, 3), after a check that they name vertices 0 to `vertices` − 1."""
     f = np.asarray(faces)
     if f.size == 0:
         raise InputError("The mesh is empty: it has no faces.", code="empty")

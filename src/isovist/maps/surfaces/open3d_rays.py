@@ -13,7 +13,7 @@ from isovist.types import FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """Open3D's tree over the triangles, in float32 about the middle of the mesh.
+    """The Open3D ray-casting scene of a mesh, in float32 about the middle of the mesh.
 
     Attributes:
         scene: The `RaycastingScene`.
@@ -29,7 +29,7 @@ class Scene:
 
     @classmethod
     def of(cls, vertices: FloatArray, faces: IntArray, normals: FloatArray) -> "Scene":
-        """From vertices (v, 3), faces (m, 3) and their normals."""
+        """Make a scene from vertices (v, 3), faces (m, 3) and their normals (m, 3)."""
         try:
             import open3d
         except (ImportError, OSError) as error:
@@ -42,7 +42,10 @@ class Scene:
     def follow(
         self, o: FloatArray, d: FloatArray
     ) -> tuple[FloatArray, IntArray, FloatArray, NDArray[np.uint8]]:
-        """Ranges, faces, normals and endings of rays, as `rays.mesh.cast_faces` gives them."""
+        """Cast rays and return ranges, faces, normals and endings.
+
+        They are given as by `rays.mesh.cast_faces`.
+        """
         start = o - self.centre
         met = self.scene.cast_rays(np.concatenate([start, d], axis=1).astype("f4"))
         faces = met["primitive_ids"].numpy().astype(np.int64)

@@ -17,7 +17,7 @@ from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats,
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """What is seen around points, counter-clockwise from the angle 0 to 2π.
+    """The walls visible around points, counter-clockwise from the angle 0 to 2π.
 
     Attributes:
         angles: Where pieces begin and end, shape (P, C + 1), in rad.
@@ -32,7 +32,7 @@ class Pieces:
 
 @dataclass(frozen=True, eq=False)
 class SegmentMap:
-    """Walls that are line segments, and the free space between them.
+    """A 2D map of line segments as walls, and the free space between them.
 
     Attributes:
         walls: Ends (x0, y0, x1, y1) of walls that meet only at their ends, shape (m, 4), in m.
@@ -59,7 +59,7 @@ class SegmentMap:
         reflectance: ArrayLike | None = None,
         attribute: ArrayLike | None = None,
     ) -> "SegmentMap":
-        """From ends of walls, shape (m, 2, 2) or (m, 4), in m; crossing walls are split.
+        """Make a map from ends of walls, shape (m, 2, 2) or (m, 4), in m; split crossing walls.
 
         Args:
             segments: The walls.
@@ -104,7 +104,7 @@ class SegmentMap:
         obstacles: Sequence[ArrayLike] = (),
         walls: ArrayLike | None = None,
     ) -> "SegmentMap":
-        """From outlines of rooms, of obstacles in them, and of thin walls; every outline is a wall.
+        """Make a map from outlines of rooms and obstacles, which become walls, and thin walls.
 
         Args:
             rooms: Corners of each outline, shape (k, 2); free space is inside.
@@ -132,11 +132,11 @@ class SegmentMap:
         walls: ArrayLike | None = None,
         pillars: Sequence[tuple[float, float, float, float]] = (),
     ) -> "SegmentMap":
-        """A rectangular room [0, width] × [0, height] in m.
+        """Make a rectangular room [0, width] × [0, height], in m.
 
         Args:
-            width: Along x.
-            height: Along y.
+            width: Size along x, in m.
+            height: Size along y, in m.
             walls: Ends of thin walls, shape (m, 2, 2).
             pillars: Boxes (x0, y0, x1, y1).
         """
@@ -159,12 +159,12 @@ class SegmentMap:
 
     @cached_property
     def corners(self) -> FloatArray:
-        """Distinct ends of walls, shape (k, 2), in m."""
+        """The distinct ends of walls, shape (k, 2), in m."""
         return readonly(np.unique(self.walls.reshape(-1, 2), axis=0))
 
     @cached_property
     def hierarchy(self) -> tuple[FloatArray, FloatArray, IntArray, IntArray, IntArray]:
-        """The bounding-volume hierarchy, in the order the kernels take it."""
+        """The bounding-volume hierarchy of the walls, as the arrays that kernels take."""
         from isovist.compute.trees.boxes import build_bvh
 
         m = len(self.walls)
@@ -178,13 +178,13 @@ class SegmentMap:
 
     @cached_property
     def normals(self) -> FloatArray:
-        """One unit normal per wall, shape (m, 2); which side it points to has no meaning."""
+        """The unit normal of each wall, shape (m, 2); which side it points to has no meaning."""
         d = self.walls[:, 2:] - self.walls[:, :2]
         return readonly(np.stack([d[:, 1], -d[:, 0]], axis=1) / np.hypot(d[:, 0], d[:, 1])[:, None])
 
     @cached_property
     def slopes(self) -> FloatArray:
-        """Size of the gradient of the attribute along each wall, shape (m,), per m."""
+        """The norm of the attribute's gradient along each wall, shape (m,), per m."""
         if self.attribute is None:
             raise InputError(
                 "The map has no `attribute` whose gradient could be taken.", code="missing"
@@ -193,7 +193,7 @@ class SegmentMap:
         return readonly(np.abs(np.diff(self.attribute)[:, 0]) / np.hypot(x1 - x0, y1 - y0))
 
     def cast(self, origins: ArrayLike, directions: ArrayLike) -> Hits:
-        """Follow rays to the first wall.
+        """Cast rays and return where each first meets a wall.
 
         Args:
             origins: Shape (..., 2), in m.
@@ -219,7 +219,7 @@ class SegmentMap:
         return Hits(ranges, wall, normals, endings).reshaped(shape)
 
     def see(self, points: FloatArray) -> Pieces:
-        """The walls visible from each point, shape (P, 2), piece by piece around the circle."""
+        """Return the walls visible from each point, shape (P, 2), around the full circle."""
         from isovist.compute.rays.segments import see_pieces
 
         capacity = 64
@@ -233,7 +233,7 @@ class SegmentMap:
             capacity *= 4
 
     def clearance(self, points: ArrayLike) -> FloatArray:
-        """Distance from each point to the nearest wall, shape (...), in m."""
+        """Return the distance from each point to the nearest wall, shape (...), in m."""
         p = as_floats("points", points)
         flat = shapely.points(p.reshape(-1, 2))
         (_, near), gaps = self._tree.query_nearest(flat, return_distance=True, all_matches=False)
@@ -248,7 +248,7 @@ class SegmentMap:
         return shapely.STRtree(shapely.linestrings(self.walls.reshape(-1, 2, 2)))
 
     def contains(self, points: ArrayLike) -> BoolArray:
-        """Whether each point, shape (..., 2), lies in free space and off every wall."""
+        """Return whether each point, shape (..., 2), lies in free space and off every wall."""
         p = as_floats("points", points)
         off = self.clearance(p) > 1e-9
         if self.free is None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def extruded(plan: "SegmentMap", low: float, high: float) -> tuple[FloatArray, IntArray]:
-    """Triangles, shape (m, 3, 3), of a plan with vertical walls, and the wall of each, −1 for caps.
+    """Return triangles (m, 3, 3) of a plan with vertical walls, and each one's wall, −1 for caps.
 
     A wall with free space on both sides, or on neither, has each of its two triangles twice:
     crossing it then changes nothing about inside and outside.
@@ -67,7 +67,7 @@ def _key(a: list[float], b: list[float]) -> tuple[tuple[float, ...], ...]:
 
 
 def lattice_faces(rows: int, columns: int) -> IntArray:
-    """Two triangles for each cell of a lattice of vertices in row order, shape (k, 3)."""
+    """Return two triangles for each cell of a lattice of vertices in row order, shape (k, 3)."""
     at = np.arange(rows * columns).reshape(rows, columns)
     a, b, c, d = at[:-1, :-1], at[:-1, 1:], at[1:, :-1], at[1:, 1:]
     return np.moveaxis(np.array([[a, b, d], [a, d, c]]), 1, -1).reshape(-1, 3)

@@ -11,7 +11,7 @@ TOUCH = 1e-9  # m: ends this near to another segment are taken to lie on it
 
 
 def split_crossings(segments: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Walls that meet only at their ends, and the segment each is part of.
+    """Split segments into walls that meet only at their ends, and return each wall's segment.
 
     Ends nearer than TOUCH to each other become one point, and so does an end that near to the
     inside of another segment; a stretch covered by several segments stays once, as part of the

@@ -38,10 +38,10 @@ Runs = tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Where cells lie in a larger map: rays are drawn and summed as over the whole of it.
+    """The place of a map as part of a larger map, for rays as if cast in the whole of it.
 
     Attributes:
-        first: Place of the first of them along each axis of the array.
+        first: Index of the first cell of the part along each axis of the larger map.
         whole: Shape of the larger map.
         blocks: Directions that are summed together, for each axis that is swept along.
     """
@@ -51,13 +51,13 @@ class Part:
     blocks: tuple[int, ...]
 
     def before(self, axis: int, size: int, along: FloatArray) -> IntArray:
-        """Cells of the whole before `size` of these on an axis, as directions go, shape (s,)."""
+        """Return how many cells of the larger map come before this part, per direction, (s,)."""
         behind = self.whole[axis] - self.first[axis] - size
         return np.where(along > 0.0, self.first[axis], behind).astype(np.int64)
 
 
 def free_nodes(world: OccupancyMap, stride: int) -> tuple[IntArray, IntArray]:
-    """Rows and columns of the free cells among every `stride`-th one, in row order."""
+    """Return rows and columns of the free cells among every `stride`-th one, in row order."""
     if stride < 1:
         raise InputError.about("stride", f"must be at least 1 cell, got {stride}.")
     first = stride // 2
@@ -77,7 +77,7 @@ def sweep_ranges(
     *,
     maximum: float = np.inf,
 ) -> tuple[Float32Array, NDArray[np.uint8]]:
-    """Ranges (m) and `Ending` codes from cell centres, both of shape (S, nodes).
+    """Return ranges (m) and `Ending` codes of rays from cell centres, both (S, nodes).
 
     Args:
         world: The map.
@@ -112,7 +112,7 @@ def describe_field(
     known: Iterable[Ending] = KNOWN,
     part: Part | None = None,
 ) -> tuple[Float32Array, Float32Array]:
-    """Descriptors F and known mass K of equation (1), both of shape (nodes, n), float32.
+    """Compute descriptors F and known mass K of equation (1), both (nodes, n), float32.
 
     Args:
         world: The map.
@@ -120,8 +120,8 @@ def describe_field(
         weights: W, shape (S, n), quadrature weights included.
         rows: Row of each node, a free cell, shape (nodes,).
         cols: Column of each node.
-        transform: f, as of `sensing.signals.Range`, of r in m.
-        scale: In m, for "logarithmic" and "saturating".
+        transform: Function f of the range in m, as in `sensing.signals.Range`.
+        scale: Scale of f in m, for "logarithmic" and "saturating".
         maximum: Longest range in m.
         known: Endings that count.
         part: Where the map lies in a larger one.  Nodes farther from its edges than twice
@@ -147,7 +147,7 @@ def describe_field(
 
 
 def felt(weights: FloatArray) -> Float32Array:
-    """Weights as singles, without those that no sum of singles feels.
+    """Return weights as float32, with those too small to affect any sum set to zero.
 
     Products with numbers too small for all their digits take ten times as long as others.
     """
@@ -185,7 +185,7 @@ class _Axis:
     slots: IntArray
 
     def sweep(self) -> Iterator[tuple[IntArray, Float32Array, NDArray[np.uint8]]]:
-        """Some directions at a time: which, with ranges and endings of shape (s, cells).
+        """Sweep some directions at a time; yield which, with ranges and endings (s, cells).
 
         The arrays are used again for the next ones.
         """
@@ -250,7 +250,7 @@ def _axes(
 
 
 def blocks_of(world: OccupancyMap, rows: IntArray, columns: IntArray) -> tuple[int, int]:
-    """Directions that are summed together along rows and along columns (`Part`)."""
+    """Return the number of directions summed together along rows and along columns (`Part`)."""
     each = zip((rows, columns), world.shape[::-1], strict=True)
     first, second = (_block(np.unique(majors).size, width, rows.size) for majors, width in each)
     return first, second
@@ -299,7 +299,7 @@ def _axis(
 
 
 def runs_of(cells: NDArray[np.uint8]) -> tuple[Runs, Runs]:
-    """Runs along rows and along columns of cells, and of the edge around, that rays can meet.
+    """Return the runs of cells and map edge that rays can meet, along rows and along columns.
 
     These have a face to a free cell; see `sweep_one`.
     """
@@ -317,7 +317,7 @@ def _runs(met: NDArray[np.uint8]) -> Runs:
 
 
 def surface(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Codes of the cells with a face to a free cell, 0 for the others, with a border of one cell.
+    """Return codes of cells with a face to a free cell, 0 for others, with a border of one.
 
     Codes are 1 wall, 2 unknown, 3 edge.
     """
@@ -326,7 +326,7 @@ def surface(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def reach_in_cells(world: OccupancyMap | VoxelMap, maximum: float) -> float:
-    """A longest range in m, in cells."""
+    """Convert a maximum range in m to cells."""
     check_reach(maximum)
     return maximum / world.resolution
 
@@ -338,7 +338,7 @@ def summing(
     scale: float,
     known: Iterable[Ending],
 ) -> tuple[NDArray[np.bool_], float, float, int, float]:
-    """What `compute.grids.sweep2d.accumulate` is told of the sums (1), after its weights."""
+    """Return the arguments of `compute.grids.sweep2d.accumulate` that follow its weights."""
     if transform not in TRANSFORMS:
         raise InputError.about(
             "transform", f"must be one of {', '.join(TRANSFORMS)}, got {transform}."

@@ -31,11 +31,11 @@ LAYERS = 16  # whose ranges are put in place together: a line of cache holds as 
 
 
 def free_voxels(world: VoxelMap, stride: int = 1, heights: ArrayLike | None = None) -> IntArray:
-    """Flat indices of free cells among every `stride`-th one along x and y.
+    """Return flat indices of free cells among every `stride`-th one along x and y.
 
     Args:
         world: The map.
-        stride: In cells.
+        stride: Spacing in cells.
         heights: Lowest and highest z of the centres of the cells, in m; all by default.
     """
     if stride < 1:
@@ -60,7 +60,7 @@ def free_voxels(world: VoxelMap, stride: int = 1, heights: ArrayLike | None = No
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VoxelSweep:
-    """Cells of a map made ready to be swept, for as many directions as one likes.
+    """The cells of a 3D map, prepared to be swept in any number of directions.
 
     Attributes:
         world: The map.
@@ -75,7 +75,7 @@ class VoxelSweep:
 
     @classmethod
     def over(cls, world: VoxelMap, nodes: ArrayLike, part: Part | None = None) -> "VoxelSweep":
-        """Over free cells by flat index, shape (nodes,), no two alike.
+        """Prepare a sweep over distinct free cells, given by flat index, shape (nodes,).
 
         With `part`, the map lies there in a larger one, and nodes farther from its edges than twice
         a longest range have the bits that they have in the whole.
@@ -98,7 +98,7 @@ class VoxelSweep:
     def ranges(
         self, directions: ArrayLike, *, maximum: float = np.inf
     ) -> tuple[Float32Array, NDArray[np.uint8]]:
-        """Ranges (m) and `Ending` codes from the centres of the cells, both (S, nodes).
+        """Return ranges (m) and `Ending` codes of rays from cell centres, both (S, nodes).
 
         Args:
             directions: Vectors in the world frame, shape (S, 3).
@@ -121,13 +121,13 @@ class VoxelSweep:
         maximum: float = np.inf,
         known: Iterable[Ending] = KNOWN,
     ) -> tuple[Float32Array, Float32Array]:
-        """Descriptors F and known mass K, both of shape (nodes, n), float32.
+        """Compute descriptors F and known mass K, both of shape (nodes, n), float32.
 
         Args:
             directions: Vectors in the world frame, shape (S, 3).
             weights: W, shape (S, n), quadrature weights included.
-            transform: f, as of `sensing.signals.Range`, of r in m.
-            scale: In m, for "logarithmic" and "saturating".
+            transform: Function f of the range in m, as in `sensing.signals.Range`.
+            scale: Scale of f in m, for "logarithmic" and "saturating".
             maximum: Longest range in m.
             known: Endings that count.
         """
@@ -159,7 +159,7 @@ class VoxelSweep:
 
 
 def blocks_of(nodes: IntArray) -> tuple[int]:
-    """Directions that are summed together over nodes (`Part`)."""
+    """Return the number of directions that are summed together over nodes (`Part`)."""
     from isovist.compute.grids.sweep2d import GROUP
 
     return (int(np.clip(BLOCK_BYTES // (5 * len(nodes)) // GROUP * GROUP, 16, 64)),)

@@ -48,7 +48,7 @@ def draw_answer(
     truth: AnyPose | None = None,
     contrast: Contrast | None = None,
 ) -> Any:
-    """The plan with all places that may be right, and the scan at the best of them.
+    """Draw the map with all places that may be right, and the scan at the best of them.
 
     Of several maps, the one of the best place is shown.
 
@@ -56,11 +56,11 @@ def draw_answer(
     that favour the one and the other.
 
     Args:
-        maps: The map, described, or several by name.
+        maps: The atlas, or several atlases by name.
         scan: What the sensor saw.
-        answer: Of `locate`.
+        answer: Result of `locate`.
         truth: T_world_robot, where it is known.
-        contrast: Of `localization.contrast`.
+        contrast: Result of `localization.contrast`.
     """
     atlas = _map_of(maps, answer.best)
     atlas.check(scan)
@@ -111,7 +111,7 @@ def _map_of(maps: AnyMaps, estimate: Estimate | None) -> Atlas:
 
 
 def plan_of(atlas: Atlas, scan: AnyScan, estimate: Estimate | None) -> OccupancyMap:
-    """The map of the plane; of a map in space, that at the height of the sensor."""
+    """Return the 2D map of an atlas; of a 3D map, the slice at the height of the sensor."""
     if isinstance(atlas, PlaneAtlas):
         return atlas.world
     assert isinstance(atlas, SpaceAtlas)  # there is no third kind
@@ -122,7 +122,7 @@ def plan_of(atlas: Atlas, scan: AnyScan, estimate: Estimate | None) -> Occupancy
 
 
 def draw_places(axes: Any, plan: OccupancyMap, answer: Answer, truth: AnyPose | None) -> list[Any]:
-    """The plan with the places of an answer; gives what a legend should explain."""
+    """Draw the map with the places of an answer, and return the entries of a legend."""
     draw_cells(axes, plan)
     title = "The places that may be right" if answer.rivals else "The place on the map"
     axes.set_title(title if answer.map is None else f"{title}: {answer.map}")
@@ -130,7 +130,7 @@ def draw_places(axes: Any, plan: OccupancyMap, answer: Answer, truth: AnyPose | 
 
 
 def draw_robots(axes: Any, answer: Answer, truth: AnyPose | None, size: float) -> list[Any]:
-    """Each place as a robot of a size in m, its number and probability beside it."""
+    """Draw each place as a robot of `size` m with number and probability; return legend entries."""
     rivals = answer.rivals if answer.verdict is not Verdict.UNIQUE else ()
     handles = []
     for number, estimate in reversed(list(enumerate(answer.estimates, start=1))):

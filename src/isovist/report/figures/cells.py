@@ -26,17 +26,17 @@ RAYS = 1440
 def draw_cells(
     axes: Any, world: OccupancyMap, low: Any = None, high: Any = None, *, walls: bool = False
 ) -> Any:
-    """Free white, walls dark, unknown grey, between two corners in m; walls are never too thin.
+    """Draw a grid map between two corners in m: free white, walls dark, unknown grey.
 
     Where a cell is smaller than `THINNEST` pixels, several are drawn as one, which is a wall if
     one of them is.  Axes must have their place in the figure already.
 
     Args:
-        axes: To draw into.
+        axes: Axes to draw into.
         world: The map.
-        low: Corner with the smallest coordinates that is shown; that of what is free if `None`.
-        high: The other corner.
-        walls: Walls alone, on top of what is there.
+        low: Corner with the smallest coordinates that is shown; that of the free cells if `None`.
+        high: Corner with the largest coordinates that is shown.
+        walls: Draw only the walls, on top of what is there.
     """
     if low is None or high is None:
         low, high = known_bounds(world)
@@ -56,7 +56,7 @@ def draw_cells(
 
 
 def coarse(cells: NDArray[np.uint8], together: int) -> NDArray[np.uint8]:
-    """Squares of cells as one: a wall if one of them is, else free if one is."""
+    """Merge square blocks of cells: a wall if any cell is one, else free if any cell is free."""
     if together == 1:
         return cells
     height, width = (-(-n // together) * together for n in cells.shape)
@@ -68,7 +68,7 @@ def coarse(cells: NDArray[np.uint8], together: int) -> NDArray[np.uint8]:
 
 
 def draw_raster(axes: Any, world: OccupancyMap, table: Any, side: float, **style: Any) -> Any:
-    """Values or colours of squares with a side in m, where the cells of a map begin."""
+    """Draw values or colours of squares with a side in m, aligned with the cells of a map."""
     from matplotlib.transforms import Affine2D
 
     height, width = table.shape[:2]
@@ -80,7 +80,7 @@ def draw_raster(axes: Any, world: OccupancyMap, table: Any, side: float, **style
 
 
 def known_bounds(world: OccupancyMap) -> tuple[Any, Any]:
-    """Smallest and largest coordinates of what is free, with a margin, in m."""
+    """Return the smallest and largest coordinates of the free cells, with a margin, in m."""
     rows, cols = np.nonzero(world.cells == Cell.FREE)
     corners = world.centres(
         [rows.min(), rows.min(), rows.max(), rows.max()],
@@ -90,13 +90,13 @@ def known_bounds(world: OccupancyMap) -> tuple[Any, Any]:
 
 
 def known_size(world: OccupancyMap) -> Any:
-    """Width and height of what is free, with a margin, in m."""
+    """Return width and height of the free area, with a margin, in m."""
     low, high = known_bounds(world)
     return high - low
 
 
 def draw_isovist(axes: Any, world: OccupancyMap, point: FloatArray, reach: float) -> Any:
-    """What can be seen from a point within a reach in m, shaded."""
+    """Shade the region that can be seen from a point within a reach in m."""
     along = unit_vectors(2.0 * np.pi * np.arange(RAYS) / RAYS)
     ranges = world.cast(point, along, maximum=reach).ranges
     outline = point + ranges[:, None] * along

@@ -44,7 +44,7 @@ DEAD = "#9aa7b0"
 
 
 def save_run(world: OccupancyMap, run: Run, path: Path) -> None:
-    """Write a picture, or an animation when the file ends in .gif."""
+    """Write a picture of a drive, or an animation if the file name ends in .gif."""
     check_suffix(path, ".gif")
     if path.suffix.lower() == ".gif":
         _animate(world, run, path)
@@ -53,7 +53,7 @@ def save_run(world: OccupancyMap, run: Run, path: Path) -> None:
 
 
 def draw_run(world: OccupancyMap, run: Run) -> Any:
-    """A few moments of a drive side by side."""
+    """Draw a few moments of a drive side by side."""
     chosen = np.unique(np.linspace(0, len(run.steps) - 1, PANELS).astype(np.int64))
     steps = [run.steps[k] for k in chosen]
     across, up = known_size(world)
@@ -73,7 +73,7 @@ def draw_run(world: OccupancyMap, run: Run) -> Any:
 
 
 def draw_step(axes: Any, world: OccupancyMap, run: Run, step: Step) -> None:
-    """The map with the way so far, the places still possible, those refuted, the way proposed."""
+    """Draw a moment of a drive: paths driven and proposed, poses possible and refuted."""
     draw_cells(axes, world)
     size = 0.035 * float(known_size(world).max())
     past = run.steps[: run.steps.index(step) + 1]

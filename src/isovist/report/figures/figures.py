@@ -15,25 +15,25 @@ DPI = 150
 
 
 def new_figure(width: float, height: float) -> Any:
-    """An empty figure, in inches, drawn without a screen."""
+    """Create an empty figure of a size in inches that needs no screen."""
     with MissingExtraError.unless_found("A picture", "figures"):
         from matplotlib.figure import Figure
     return Figure(figsize=(width, height), dpi=DPI, layout="constrained", facecolor=PAPER)
 
 
 def show_between(axes: Any, low: Any, high: Any) -> None:
-    """Show what lies between two corners of the plane, in m, true to scale."""
+    """Set the axes to show the area between two 2D corners in m, true to scale."""
     lengths = {"aspect": "equal", "xlabel": "x (m)", "ylabel": "y (m)"}
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), **lengths)
 
 
 def can_draw() -> bool:
-    """Whether Matplotlib is installed; asked before the work that a figure is to show."""
+    """Return whether Matplotlib is installed, to ask before the work that a figure will show."""
     return find_spec("matplotlib") is not None
 
 
 def check_suffix(path: Path | None, *more: str) -> None:
-    """Refuse a format that cannot be written, before the work that the figure is to show.
+    """Raise an error for a picture format that cannot be written, before the work begins.
 
     Where no figure is wanted, the path is `None`; `more` are formats beside those of `save`.
     """
@@ -45,7 +45,7 @@ def check_suffix(path: Path | None, *more: str) -> None:
 
 
 def explain_below(figure: Any, handles: Any) -> None:
-    """A legend below all axes, so that it hides nothing, in as many rows as it needs."""
+    """Add a legend below all axes, so that it hides nothing, in as many rows as it needs."""
     labels = [handle.get_label() for handle in handles]
     letters = sum(len(label) + 7 for label in labels)
     rows = max(1, round(letters / (12.0 * figure.get_figwidth()) + 0.5))
@@ -56,7 +56,7 @@ def explain_below(figure: Any, handles: Any) -> None:
 
 
 def to_bytes(figure: Any, kind: str, dpi: float = DPI) -> bytes:
-    """A figure as the content of a file: png, pdf or svg."""
+    """Render a figure as the content of a png, pdf or svg file."""
     # Axes that are true to scale find their place in a second pass, which saving makes.
     if figure.axes:
         figure.get_layout_engine().execute(figure)
@@ -66,6 +66,6 @@ def to_bytes(figure: Any, kind: str, dpi: float = DPI) -> bytes:
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write a figure, all or nothing; the suffix chooses the format, missing folders are made."""
+    """Write a figure to a file, all or nothing; the suffix sets the format."""
     check_suffix(path)
     replace_file(path, to_bytes(figure, path.suffix.lower()[1:]), parents=True)

@@ -13,7 +13,7 @@ from isovist.types import FloatArray
 
 
 def draw_map(axes: Any, world: SegmentMap) -> Any:
-    """Walls as lines, in m."""
+    """Draw the walls of a map as lines, in m."""
     from matplotlib.collections import LineCollection
 
     lines = LineCollection(list(world.walls.reshape(-1, 2, 2)), colors=INK, linewidths=1.6)
@@ -26,13 +26,13 @@ def draw_map(axes: Any, world: SegmentMap) -> Any:
 
 
 def draw_isovist(axes: Any, world: SegmentMap, point: FloatArray) -> Any:
-    """What can be seen from a point, as a shaded region."""
+    """Shade the region that can be seen from a point."""
     outline = outline_of(world, point)
     return axes.fill(*outline.T, color=SECOND, alpha=0.14, linewidth=0.0)
 
 
 def outline_of(world: SegmentMap, point: FloatArray) -> FloatArray:
-    """Corners of what can be seen from a point, counter-clockwise, in m, shape (k, 2)."""
+    """Return the corners of what is visible from a point, counter-clockwise, in m, shape (k, 2)."""
     pieces = world.see(point[None, :])
     angles = pieces.angles[0, : pieces.counts[0] + 1]
     inner = np.concatenate([[a + 1e-7, b - 1e-7] for a, b in pairwise(angles)])
@@ -43,7 +43,7 @@ def outline_of(world: SegmentMap, point: FloatArray) -> FloatArray:
 def draw_petals(
     axes: Any, basis: DirectionalBasis, F: FloatArray, origin: FloatArray, size: float
 ) -> Any:
-    """Each channel of F as a petal along its direction; `size` m for the largest."""
+    """Draw each channel of F as a petal along its direction; the largest is `size` m long."""
     lengths = size * F / F.max()
     artists = []
     for direction, length in zip(basis.directions, lengths, strict=True):
@@ -57,7 +57,7 @@ def draw_petals(
 
 
 def draw_weights(axes: Any, basis: DirectionalBasis) -> Any:
-    """The weights w_i(θ) in polar axes."""
+    """Draw the weights w_i(θ) in polar axes."""
     theta = np.linspace(0.0, 2.0 * np.pi, 721)
     lines = axes.plot(theta, basis.weights(unit_vectors(theta)), linewidth=1.4)
     axes.set_yticklabels([])

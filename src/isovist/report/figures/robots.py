@@ -18,7 +18,7 @@ FITS, ASTRAY, PLAIN = SECOND, ACCENT, "#9aa7b0"
 def draw_robot(
     axes: Any, pose: AnyPose, colour: str, size: float, *, alpha: float = 1.0, zorder: float = 5.0
 ) -> Any:
-    """A body with a nose along the heading, `size` m long."""
+    """Draw a robot of `size` m with a nose along its heading."""
     from matplotlib.patches import Polygon
 
     outline = Pose(pose.x, pose.y, pose.yaw).apply(size / 1.1 * BODY)
@@ -28,7 +28,7 @@ def draw_robot(
 
 
 def mark(axes: Any, pose: AnyPose, text: str, zorder: float = 8.0) -> Any:
-    """A few letters beside a robot."""
+    """Write a short text beside a robot."""
     style = {"boxstyle": "round,pad=0.15", "facecolor": PAPER, "edgecolor": "none", "alpha": 0.8}
     return axes.annotate(
         text, (pose.x, pose.y), (7, 7), textcoords="offset points", color=INK, fontsize=8,
@@ -37,7 +37,7 @@ def mark(axes: Any, pose: AnyPose, text: str, zorder: float = 8.0) -> Any:
 
 
 def draw_ellipse(axes: Any, estimate: Estimate, colour: str) -> Any:
-    """The 95 % ellipse of a position."""
+    """Draw the 95 % confidence ellipse of a position."""
     from matplotlib.patches import Ellipse
 
     longer, shorter, angle = estimate.ellipse(0.95)
@@ -49,7 +49,7 @@ def draw_ellipse(axes: Any, estimate: Estimate, colour: str) -> Any:
 
 
 def draw_regions(axes: Any, proof: Proof, colour: str) -> Any:
-    """The discs outside of which a proof leaves no place for the robot."""
+    """Draw the discs that a proof cannot exclude as places of the robot."""
     from matplotlib.collections import EllipseCollection
 
     x, y, _, radius, _ = proof.regions.T
@@ -62,7 +62,7 @@ def draw_regions(axes: Any, proof: Proof, colour: str) -> Any:
 
 
 def draw_truth(axes: Any, truth: AnyPose) -> Any:
-    """A cross where the robot really is, open in the middle so that it hides no estimate."""
+    """Draw a cross at the true pose, open in the middle so that it hides no estimate."""
     return axes.plot(
         truth.x, truth.y, marker=open_cross(), color=INK, markersize=28, markeredgewidth=1.8,
         linestyle="", zorder=4.5, label="truth",
@@ -70,7 +70,7 @@ def draw_truth(axes: Any, truth: AnyPose) -> Any:
 
 
 def open_cross() -> Any:
-    """Four strokes around a free middle, as a marker."""
+    """Return a marker of four strokes around a free middle."""
     from matplotlib.path import Path
 
     strokes = [r * np.array(way) for way in ((1, 0), (0, 1), (-1, 0), (0, -1)) for r in (0.6, 1.0)]
@@ -78,14 +78,14 @@ def open_cross() -> Any:
 
 
 def draw_ends(axes: Any, points: FloatArray, colours: dict[str, BoolArray]) -> None:
-    """Ends of beams in the world, in m, shape (m, d): of each colour those that it chooses."""
+    """Draw ends of beams in the world, in m, shape (m, d), in the colours of their masks."""
     for colour, chosen in colours.items():
         if chosen.any():
             axes.plot(*points[chosen, :2].T, ".", color=colour, markersize=3.2, zorder=3)
 
 
 def draw_beams(axes: Any, origin: FloatArray, points: FloatArray, colours: Any) -> None:
-    """Beams from where the sensor is to their ends, as thin lines with dots."""
+    """Draw beams from the sensor to their ends, as thin lines with dots."""
     from matplotlib.collections import LineCollection
 
     for colour, chosen in colours.items():

@@ -23,7 +23,7 @@ LOOK = np.radians(50.0), np.radians(-60.0)
 
 
 def slice_of(world: VoxelMap, z: float) -> OccupancyMap:
-    """The map of the plane at a height: walls within `SLAB`, and what is known at z itself."""
+    """Return a 2D slice of a 3D map at height z in m, with the walls within `SLAB` of it."""
     level = int(np.clip((z - world.corner[2]) / world.resolution, 0, world.shape[0] - 1))
     reach = max(1, round(SLAB / world.resolution))
     low = max(level - reach, 0)
@@ -43,15 +43,15 @@ def draw_oblique(
     robot: Pose3,
     sensor: FloatArray,
 ) -> None:
-    """Walls around the sensor, cut off above it, and the returns among them.
+    """Draw the walls around the sensor, cut off above it, and the returns, seen at an angle.
 
     Args:
-        axes: To draw into.
+        axes: Axes to draw into.
         world: The map.
         points: Returns in the world, in m, shape (m, 3).
         fits: Which of them fit, shape (m,).
         robot: T_world_robot.
-        sensor: Its place in the world, in m, shape (3,).
+        sensor: Position of the sensor in the world, in m, shape (3,).
     """
     walls = world.centres(world.grid.walls())
     walls, good, bad = (

@@ -15,7 +15,7 @@ from isovist.surveying.survey import Survey, write_survey
 
 
 def check_file(path: Path | None, sensors: int) -> None:
-    """Refuse what cannot be written, before the work that the file is to tell of."""
+    """Raise an error for a survey file that cannot be written, before the survey begins."""
     if path is None:
         return
     suffix = path.suffix.lower()
@@ -32,13 +32,13 @@ def check_file(path: Path | None, sensors: int) -> None:
 
 
 def write_surveys(atlas: Atlas, surveys: Sequence[Survey], path: Path, name: str) -> None:
-    """Write the survey of one sensor, or of two, all or nothing; the suffix says what.
+    """Write one survey, or a comparison of two, in the format that the suffix names.
 
     Args:
-        atlas: That was surveyed.
+        atlas: Atlas of the map that was surveyed.
         surveys: One, or two that are compared.
         path: The file.
-        name: Of the site.
+        name: Name of the site.
     """
     check_file(path, len(surveys))
     if path.suffix.lower() == ".npz":

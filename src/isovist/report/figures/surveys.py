@@ -27,7 +27,7 @@ GOOD = 0.8
 
 
 def draw_surveys(atlas: Atlas, surveys: Sequence[Survey]) -> Any:
-    """The picture of one survey, or where one scan is enough with each of two sensors."""
+    """Draw one survey, or where a single scan is enough with each of two sensors."""
     if len(surveys) == 1:
         return draw_survey(atlas, surveys[0])
     low, high = _bounds(surveys[0])
@@ -44,7 +44,7 @@ def draw_surveys(atlas: Atlas, surveys: Sequence[Survey]) -> Any:
 
 
 def draw_survey(atlas: Atlas, survey: Survey) -> Any:
-    """As a picture, in space from above: share of unique answers, uncertainty, and aliases."""
+    """Draw the share of unique answers, the uncertainty and the aliases of a survey, from above."""
     low, high = _bounds(survey)
     wide, tall = high - low
     stacked = wide > 1.5 * tall

@@ -22,9 +22,9 @@ ODOMETRY = "#7b8994"
 
 
 def draw_track(site: OccupancyMap | VoxelMap, updates: Sequence[Update]) -> Any:
-    """The plan with the way, and λ_min with the error, or the verdict, over the way driven.
+    """Draw the path on the map, and λ_min and the error or verdict over the distance driven.
 
-    A map in space is cut at the height of the robot at the end of its way.
+    A map in space is cut at the height of the robot at the end of its path.
     """
     world = site if isinstance(site, OccupancyMap) else _cut(site, updates)
     width, height = known_size(world)
@@ -55,15 +55,15 @@ def _cut(world: VoxelMap, updates: Sequence[Update]) -> OccupancyMap:
 
 
 def draw_way(axes: Any, updates: Sequence[Update], size: float) -> None:
-    """The best estimates coloured by verdict, where they became unique, and raw odometry.
+    """Draw the best estimates coloured by verdict, where they became unique, and raw odometry.
 
     Odometry is laid onto the first unique estimate.  Estimates that are not unique are dots: they
     may jump from one update to the next.
 
     Args:
-        axes: With the map.
-        updates: In their order.
-        size: Of the robot at the end, in m.
+        axes: Axes with the map.
+        updates: The updates of the tracker, in order.
+        size: Length of the robot drawn at the end, in m.
     """
     from matplotlib.collections import LineCollection
 
@@ -96,7 +96,7 @@ def draw_way(axes: Any, updates: Sequence[Update], size: float) -> None:
 
 
 def draw_least(axes: Any, updates: Sequence[Update]) -> None:
-    """λ_min of the Gramian over the way driven."""
+    """Draw λ_min of the Gramian over the distance driven."""
     least = np.array([u.belief.least for u in updates])
     # A logarithmic axis leaves out zero: the way has said nothing yet.
     if (least > 0.0).any():
@@ -106,7 +106,7 @@ def draw_least(axes: Any, updates: Sequence[Update]) -> None:
 
 
 def draw_errors(axes: Any, updates: Sequence[Update]) -> None:
-    """Distance of the best estimate from the truth, coloured by verdict."""
+    """Draw the distance of the best estimate from the truth, coloured by verdict."""
     for verdict, colour in COLOURS.items():
         known = [u for u in updates if u.belief.verdict is verdict and u.error is not None]
         # What is exact would have no place on a logarithmic axis.
@@ -117,7 +117,7 @@ def draw_errors(axes: Any, updates: Sequence[Update]) -> None:
 
 
 def draw_verdicts(axes: Any, updates: Sequence[Update]) -> None:
-    """The verdicts over the way driven, one row each."""
+    """Draw the verdicts over the distance driven, one row each."""
     order = (Verdict.LOST, Verdict.AMBIGUOUS, Verdict.UNIQUE)
     for row, verdict in enumerate(order):
         x = _travelled([u for u in updates if u.belief.verdict is verdict])

@@ -21,11 +21,11 @@ MOST_BEAMS = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Lidar:
-    """A planar lidar.
+    """A simulated 2D lidar.
 
     Attributes:
-        field_of_view: In rad; 2π is all around.
-        beams: How many.
+        field_of_view: Field of view in rad; 2π is a full turn.
+        beams: Number of beams.
         range_max: Beams that would be longer return nothing, in m.
         noise: Standard deviation of a range, in m.
         clutter: Share of beams that something unmapped cuts short.
@@ -48,13 +48,13 @@ class Lidar:
 
     @staticmethod
     def spinning(rings: int = 16, **options: Any) -> "SpinningLidar":
-        """A lidar in space that turns about the vertical; the options are its attributes."""
+        """Make a 3D lidar that turns about the vertical; the options are its attributes."""
         from isovist.sensing.models.spinning import SpinningLidar
 
         return SpinningLidar(rings, **options)
 
     def scan(self, world: Map, pose: AnyPose, rng: np.random.Generator) -> Scan:
-        """What the sensor at `pose` sees of a map; rays that end in no wall return nothing.
+        """Simulate a scan of a map from `pose`; rays that end in no wall return nothing.
 
         Where the map has reflectances, the returns have intensities; clutter has a random one.
         """
@@ -76,7 +76,7 @@ class Lidar:
 
 
 def check_view(field_of_view: float) -> None:
-    """An error unless an angle (rad) is a field of view."""
+    """Check that an angle (rad) is a field of view: more than 0 and at most 2π."""
     if not 0.0 < field_of_view <= 2.0 * np.pi + 1e-12:
         raise InputError.about(
             "field_of_view",
@@ -86,7 +86,7 @@ def check_view(field_of_view: float) -> None:
 
 
 def check_beams(count: int) -> None:
-    """An error when a scan would have more beams than any sensor."""
+    """Check that a scan does not have more beams than any real sensor."""
     if count > MOST_BEAMS:
         raise InputError(
             f"A lidar has at most {MOST_BEAMS} beams, got {count}.", code="too_large", field="beams"
@@ -94,7 +94,7 @@ def check_beams(count: int) -> None:
 
 
 def check_faults(lidar: "Lidar | SpinningLidar") -> None:
-    """An error unless clutter is a share, noise a length, and there are ranges to report."""
+    """Check that the range limits, the noise and the clutter of a lidar are possible."""
     if not lidar.range_min < lidar.range_max:
         raise InputError.about(
             "range_max",
@@ -115,7 +115,7 @@ def check_faults(lidar: "Lidar | SpinningLidar") -> None:
 def seen_strengths(
     world: Map, hits: Hits, cut: BoolArray, rng: np.random.Generator
 ) -> FloatArray | None:
-    """Intensities of returns where the map has reflectances; clutter has a random one of them."""
+    """Return intensities of the returns, random for clutter; `None` without reflectances."""
     reflectance: FloatArray | None = getattr(world, "reflectance", None)
     if reflectance is None:
         return None
@@ -127,7 +127,7 @@ def seen_strengths(
 def cluttered(
     lidar: "Lidar | SpinningLidar", hits: Hits, rng: np.random.Generator
 ) -> tuple[FloatArray, BoolArray]:
-    """Ranges before noise, infinite where no wall ends a beam, and which of them are cut short."""
+    """Return ranges before noise, infinite for beams without a wall, and which are cut short."""
     ranges = np.where(hits.endings == Ending.WALL, hits.ranges, np.inf)
     cut = rng.random(len(ranges)) < lidar.clutter
     shorter = np.minimum(ranges, lidar.range_max) * rng.random(len(ranges))

@@ -31,19 +31,19 @@ def random_scans(
     lean: float = 0.0,
     places: FloatArray | None = None,
 ) -> list[tuple[AnyPose, Scan | CloudScan]]:
-    """Scans from random places where the sensor can stand, with random headings, and the poses.
+    """Simulate scans at random places with random headings; return pairs of pose and scan.
 
     Args:
         world: The map, which says where a sensor can stand (`maps.floor.standing_places`).
         reality: What the sensor sees, e.g. the walls of the map alone.
-        lidar: The sensor: a spinning one in space.
+        lidar: The sensor: a spinning one in 3D.
         count: Number of scans.
-        seed: Of the random numbers.
+        seed: Seed of the random numbers.
         clearance: Least room of the sensor on all sides, in m.
-        height: In space, of the sensor above the floor, in m.
-        any_attitude: In space, turn the sensor at random, and let its scans not tell how.
-        lean: In space, roll and pitch it by up to so much, in rad, and let them not tell that.
-        places: What `standing_places` gives, for whoever asks more than once.
+        height: Height of the sensor above the floor, in m; for 3D maps only.
+        any_attitude: In 3D, turn the sensor at random; its scans do not tell the attitude.
+        lean: In 3D, most roll and pitch of the sensor, in rad; its scans do not tell them.
+        places: The result of `standing_places`, to save time in repeated calls.
     """
     if count < 1:
         raise InputError.about("count", f"must be at least 1, got {count}.")
@@ -81,7 +81,7 @@ def random_scans(
 
 
 def check_lidar(world: Map, lidar: Lidar | SpinningLidar) -> None:
-    """An error unless the sensor is of the same kind as the map."""
+    """Check that the lidar is 3D for a 3D map and 2D for a 2D map."""
     if isinstance(lidar, SpinningLidar) != (world.dimension == 3):
         raise InputError(
             "A map in space needs a spinning lidar, one of the plane a planar one.",

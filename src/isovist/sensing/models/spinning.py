@@ -20,19 +20,19 @@ from isovist.types import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class SpinningLidar:
-    """A spinning lidar.
+    """A simulated 3D lidar that spins about the vertical.
 
     Attributes:
-        rings: How many beams lie above each other.
-        low: Elevation of the lowest, in rad.
-        high: Elevation of the highest, in rad.
-        azimuths: How often each fires in a turn, or within the field of view.
+        rings: Number of beams above each other.
+        low: Elevation of the lowest beam, in rad.
+        high: Elevation of the highest beam, in rad.
+        azimuths: How often each beam fires in a turn, or within the field of view.
         range_max: Beams that would be longer return nothing, in m.
         noise: Standard deviation of a range, in m.
         clutter: Share of beams that something unmapped cuts short.
         range_min: Shortest range it reports, in m.
-        field_of_view: Across, in rad: 2π is a turn, and less looks ahead, as a sensor that does not
-            turn does.
+        field_of_view: Horizontal field of view in rad: 2π is a full turn; less is centred ahead, as
+            of a sensor that does not turn.
     """
 
     rings: int = 16
@@ -64,7 +64,7 @@ class SpinningLidar:
 
     @property
     def directions(self) -> FloatArray:
-        """Unit vectors of the beams in the frame of the sensor, ring after ring, shape (m, 3)."""
+        """The unit vectors of the beams in the sensor frame, ring after ring, shape (m, 3)."""
         elevation = np.linspace(self.low, self.high, self.rings)[:, None]
         azimuth = self.field_of_view * np.arange(self.azimuths) / self.azimuths
         if self.field_of_view < 2.0 * np.pi - 1e-9:  # as many to the left as to the right
@@ -76,7 +76,7 @@ class SpinningLidar:
     def scan(
         self, world: Map, pose: AnyPose, rng: np.random.Generator, *, tells_tilt: bool = True
     ) -> CloudScan:
-        """What the sensor at `pose` sees of a map in space; it tells its roll and pitch, or not.
+        """Simulate a scan of a 3D map from `pose`, with roll and pitch if `tells_tilt`.
 
         Rays that end in no wall return nothing.  Where the map has reflectances, the returns
         have intensities; clutter has a random one of the map.

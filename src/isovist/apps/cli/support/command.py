@@ -11,10 +11,10 @@ PARAMETERS = {("ros", "map"): "map_topic", ("check", "map"): "name"}
 
 
 class Verb(TyperCommand):
-    """A command that says `--scan-topic` where the library says `scan_topic`."""
+    """Command whose errors name options such as `--scan-topic`, not fields such as `scan_topic`."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; name a field that the library refuses as the option it came from."""
+        """Run the command; in errors, replace the name of a field by that of its option."""
         try:
             return super().invoke(ctx)
         except InputError as error:

@@ -36,5 +36,5 @@ EXAMPLES = (
 
 
 def example_of(verb: str) -> str:
-    """The line that a verb, such as "locate" or "bench carmen", is called with."""
+    """Return the example call of a command, such as "locate" or "bench carmen"."""
     return "Example: " + next(x for x in EXAMPLES if f"{x} ".startswith(f"isovist {verb} "))

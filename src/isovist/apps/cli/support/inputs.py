@@ -33,7 +33,7 @@ SENSOR = ("field-of-view", "beams", "range-max", "noise", "rings")
 
 
 def plan_of(path: Path) -> "SegmentMap":
-    """A map of walls."""
+    """Read a map of wall segments."""
     from isovist.io.maps.read import read_map
     from isovist.maps.surfaces.segment_map import SegmentMap
 
@@ -58,17 +58,17 @@ def atlas_of(
     signal: str = "range",
     basis: Path | None = None,
 ) -> Atlas:
-    """The atlas of a folder, or one built now from any map.
+    """Read the atlas of a folder, or build one from a map.
 
     Args:
         path: The folder or the map.
         spacing: Distance of the nodes in m.
-        height: Of the sensor above the floor of a map in space, in m.
-        highest: The same for a drone at its highest.
+        height: Height of the sensor above the floor of a 3D map, in m.
+        highest: Greatest height of the sensor, for a drone, in m.
         resolution: Side of the cells that a cloud becomes, in m.
-        cluster: Whose workers describe it.
-        signal: What a search in the plane compares (`build`).
-        basis: File of the directions of a map of the plane.
+        cluster: Cluster whose workers build the atlas.
+        signal: Signal that a 2D search compares (see `build`).
+        basis: File of the directions of the basis, for a 2D map.
     """
     if is_folder(path):
         if height is not None:
@@ -97,7 +97,7 @@ def described(
     signal: str = "range",
     basis: Path | None = None,
 ) -> Atlas:  # fmt: skip
-    """The atlas of a map, built with a bar; the options are those of `atlas_of`."""
+    """Build the atlas of a map with a progress bar; the options are those of `atlas_of`."""
     from isovist.apps.cli.support.progress import bar
     from isovist.atlas.build import build
     from isovist.paper.basis_fit.separation import read_basis
@@ -118,7 +118,7 @@ def described(
 def storeys_of(
     path: Path, output: Path, *, resolution: float | None = None, **above: Any
 ) -> "list[tuple[Path, Atlas]]":
-    """Folder and atlas of each storey of a map in space; the options are those of `atlas_of`."""
+    """Return folder and atlas of each floor of a 3D map; the options are those of `atlas_of`."""
     from isovist.atlas.build import as_cells
     from isovist.atlas.library import SUFFIX
     from isovist.io.maps.read import read_map
@@ -144,11 +144,11 @@ def maps_of(
     height: float | None = None,
     highest: float | None = None,
 ) -> "Atlas | Mapping[str, Atlas]":
-    """The atlas of one map, those of several by name, or a folder of them.
+    """Return the atlas of one map, or the atlases of several maps or of a folder by name.
 
     Args:
         paths: Maps, atlases, or one folder of atlases.
-        prior: Where the robot may be, which several maps do not understand.
+        prior: Where the robot may be; an error with several maps.
         height: As for `atlas_of`.
         highest: As for `atlas_of`.
     """
@@ -176,7 +176,7 @@ def maps_of(
 
 
 def place_of(sensor: Place) -> Pose | None:
-    """T_robot_sensor from what `--sensor` says: x, y (m) and yaw (rad)."""
+    """Return T_robot_sensor from the option `--sensor`: x, y (m) and yaw (rad)."""
     if sensor is None:
         return None
     if not all(abs(value) <= FARTHEST for value in sensor):
@@ -189,14 +189,14 @@ def place_of(sensor: Place) -> Pose | None:
 
 
 def claim_of(x: float, y: float, yaw: float, z: float | None) -> Pose | Pose3:
-    """A pose that is to be judged, in m and rad; in space where a height is told."""
+    """Return a pose that is to be checked, in m and rad; a 3D pose if a height is given."""
     if not all(map(math.isfinite, (x, y, yaw, z or 0.0))):
         raise InputError(f"A pose must be finite, got {x:g}, {y:g}, {yaw:g}.")
     return Pose(x, y, yaw) if z is None else Pose3(x, y, yaw, z)
 
 
 def spread_of(spread: tuple[float, float] | None) -> "FloatArray | None":
-    """Covariance of (x, y, yaw) from standard deviations in m and rad."""
+    """Return the covariance of (x, y, yaw) from standard deviations in m and rad."""
     if spread is None:
         return None
     metres, radians = spread
@@ -210,7 +210,7 @@ def spread_of(spread: tuple[float, float] | None) -> "FloatArray | None":
 
 
 def log_of(path: Path, **options: Any) -> "Log":
-    """A log, read with a bar; the options are those of `read_log`."""
+    """Read a log with a progress bar; the options are those of `read_log`."""
     from isovist.apps.cli.support.progress import bar
     from isovist.io.logs.read import read_log
 
@@ -219,7 +219,7 @@ def log_of(path: Path, **options: Any) -> "Log":
 
 
 def drive_in(path: Path, scan_topic: str | None, **options: Any) -> "AnyLog":
-    """A log of the plane or in space, whichever it is; the options are those of `read_log`."""
+    """Read a 2D or 3D log, whichever it is; the options are those of `read_log`."""
     from isovist.io.logs.clouds import holds_clouds, read_clouds
 
     if not holds_clouds(path, scan_topic):
@@ -239,12 +239,12 @@ def drive_in(path: Path, scan_topic: str | None, **options: Any) -> "AnyLog":
 
 
 def all_there(paths: Iterable[Path], kind: str = "a CARMEN log") -> list[Path]:
-    """Files that are worked on one after the other, all of them there before the first is."""
+    """Return the paths if all files exist, so that no work begins before a missing one."""
     return [existing_file(path, kind) for path in paths]
 
 
 def carmen_of(path: Path) -> "ScanSet":
-    """The scans of a CARMEN log, read with a bar."""
+    """Read the scans of a CARMEN log with a progress bar."""
     from isovist.apps.cli.support.progress import bar
     from isovist.io.logs.carmen import read_carmen
 
@@ -261,7 +261,7 @@ def seen_of(
     apart: float = 0.0,
     mirror: bool = False,
 ) -> "Look":
-    """One scan of a file, or the last so many of a log, at least `apart` m from each other."""
+    """Read a scan of a file, or the last scans of a log, at least `apart` m from each other."""
     from isovist.io.scans.read import read_scan
     from isovist.sensing.joined import joined
 
@@ -275,7 +275,7 @@ def seen_of(
 
 
 def leaning(seen: "Look", roll: float | None, pitch: float | None) -> "Look":
-    """What was seen by a robot that leans, as `--roll` and `--pitch` say, in degrees."""
+    """Return a 3D scan with the roll and pitch of `--roll` and `--pitch`, in degrees."""
     from isovist.sensing.cloud_scan import CloudScan
 
     if roll is None and pitch is None:
@@ -292,7 +292,7 @@ def leaning(seen: "Look", roll: float | None, pitch: float | None) -> "Look":
 
 
 def region_of(near: Place, heading: tuple[float, float] | None) -> "Region | None":
-    """Where the robot may be, from `--near` (m) and `--heading` (degrees)."""
+    """Return the region that the robot may be in, from `--near` (m) and `--heading` (degrees)."""
     from isovist.localization.region import Region
 
     if near is not None and not (all(map(math.isfinite, near)) and near[2] > 0.0):
@@ -316,7 +316,7 @@ def region_of(near: Place, heading: tuple[float, float] | None) -> "Region | Non
 def drive_of(
     world: Path, path: Path, prefix: str, held_out: bool, sensor: Place, sweep: float
 ) -> "tuple[str, AnyMap, Log]":
-    """Name, map and log of a drive whose truth is known."""
+    """Return name, map and log of a drive whose true poses are known."""
     from isovist.io.maps.read import read_map
 
     log = log_of(path, prefix=prefix, T_robot_sensor=place_of(sensor), sweep=sweep)
@@ -330,10 +330,10 @@ def drive_of(
 def sensors_of(
     atlas: Atlas, usual: Mapping[str, float], compare: tuple[str, str] | None
 ) -> "list[Lidar | SpinningLidar]":
-    """The simulated sensor that fits an atlas, or two that differ from it.
+    """Return the simulated sensor that fits an atlas, or two variants of it to compare.
 
     Args:
-        atlas: Of the site.
+        atlas: Atlas of the site.
         usual: The options of a sensor by name, the view in degrees.
         compare: What changes in each of two sensors, e.g. `range-max=30,beams=720`.
     """

@@ -10,22 +10,22 @@ JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object p
 
 
 def figure(suffixes: str = ".png, .pdf or .svg") -> Any:
-    """The option `--figure` of a verb that draws into such files."""
+    """Return the option `--figure`, for picture files with the given suffixes."""
     return typer.Option("--figure", help=f"Write a picture ({suffixes}).", dir_okay=False)
 
 
 def output(what: str) -> Any:
-    """The option `-o` of a verb that writes that."""
+    """Return the option `-o`, whose help says what is written."""
     return typer.Option("-o", "--output", help=f"Write {what}.")
 
 
 def height(note: str = "") -> Any:
-    """The option `--height`, with a note on when it counts."""
+    """Return the option `--height`, with a note on when it counts."""
     return typer.Option("--height", help=f"Height of the sensor above the floor, in m{note}.")
 
 
 def rings(note: str = "") -> Any:
-    """The option `--rings`, with a note on where they look."""
+    """Return the option `--rings`, with a note on where the rings look."""
     return typer.Option(
         "--rings",
         min=1,

@@ -6,11 +6,11 @@ from contextlib import contextmanager, nullcontext
 
 @contextmanager
 def bar(what: str, *, hidden: bool = False) -> Iterator[Callable[[float], None]]:
-    """A progress bar on standard error; call what it gives with the share that is done.
+    """Show a progress bar on standard error; yield a function to call with the share done.
 
     Args:
-        what: Goes on.
-        hidden: No bar, for verbs that print while they work.
+        what: Name of the work, shown beside the bar.
+        hidden: Show no bar, for commands that print while they work.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -25,7 +25,7 @@ def bar(what: str, *, hidden: bool = False) -> Iterator[Callable[[float], None]]
 
 @contextmanager
 def busy(what: str) -> Iterator[None]:
-    """A spinner on standard error, for work whose length nobody knows."""
+    """Show a spinner on standard error, for work of unknown length."""
     from rich.console import Console
 
     console = Console(stderr=True)

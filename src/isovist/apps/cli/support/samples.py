@@ -30,7 +30,7 @@ def write_office(folder: Path, scan: Scan | CloudScan, seed: int) -> list[Path]:
         folder: For `office.yaml`, `office.pgm`, `scan.json` and `drive.mcap`. It is made if it is
             missing; files that it holds under these names are replaced.
         scan: A scan that was taken in the office.
-        seed: Of the office and the drive.
+        seed: Seed of the office and the drive.
 
     Returns:
         The files that were written.
@@ -66,6 +66,6 @@ def write_building(folder: Path, shown: Demonstration, seed: int) -> list[Path]:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise an error where the folder for samples is a file."""
+    """Raise an error if the folder for samples is a file."""
     if folder.exists() and not folder.is_dir():
         raise FileError(f"{folder} is a file. Name a folder.", code="file_exists")

@@ -18,10 +18,10 @@ SUFFIX = ".mcap"
 
 
 class BagBus:
-    """Replays a bag.
+    """Message bus that replays a bag.
 
     Attributes:
-        said: What was published: topic, time of the recording in ns, message.
+        said: Published messages: topic, time of the recording in ns, message.
     """
 
     def __init__(self, path: Path, output: Path | None = None) -> None:
@@ -42,7 +42,7 @@ class BagBus:
         self._heard.setdefault(topic.name, (topic, []))[1].append(callback)
 
     def advertise(self, topic: Topic) -> Callable[[Any], None]:
-        """What keeps messages on a topic."""
+        """Return a function that stores or writes messages on a topic."""
 
         def publish(message: Any) -> None:
             if self._writer is None:
@@ -53,10 +53,10 @@ class BagBus:
         return publish
 
     def serve(self, name: str, callback: Callable[[], tuple[bool, str]]) -> None:
-        """Nobody calls a service of a bag."""
+        """Ignore a service, since nobody calls services of a bag."""
 
     def run(self) -> int:
-        """Replay all; how many messages there were."""
+        """Replay the whole bag and return the number of messages."""
         count = 0
         try:
             for connection, time, message in read_recorded(self.path, self._choose):
@@ -89,7 +89,7 @@ class BagBus:
 
 
 class BagWriter:
-    """Writes an .mcap file of messages, each with a time in ns."""
+    """Writer of an .mcap file of messages, each with a time in ns."""
 
     def __init__(self, path: Path) -> None:
         """Begin a file that is not there yet."""
@@ -116,7 +116,7 @@ class BagWriter:
         self._writer.open()
 
     def write(self, topic: Topic, time: int, message: Any) -> None:
-        """Add a message."""
+        """Write a message on a topic, with its time in ns."""
         if topic.name not in self._connections:
             self._connections[topic.name] = self._writer.add_connection(
                 topic.name, topic.kind, typestore=messages.typestore()
@@ -125,7 +125,7 @@ class BagWriter:
         self._writer.write(self._connections[topic.name], time, data)
 
     def close(self) -> None:
-        """Put the file where it belongs."""
+        """Finish the file and move it to its final path."""
         self._writer.close()
         (made,) = self._folder.glob(f"*/*{SUFFIX}")
         made.rename(self.path)

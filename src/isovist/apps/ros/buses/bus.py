@@ -13,13 +13,13 @@ log = logging.getLogger("isovist.ros")
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic and how its messages are kept.
+    """A topic and its quality of service.
 
     Attributes:
-        name: With its slashes, e.g. `/scan`.
+        name: Name with its slashes, e.g. `/scan`.
         kind: Type of the messages, e.g. `sensor_msgs/msg/LaserScan`.
         latched: Whether late subscribers get the last message, as of `/map`.
-        depth: Messages that wait at most; the oldest goes first.
+        depth: Most messages that wait; the oldest is dropped first.
         reliable: Whether messages are sent again when they are lost; sensors do not.
     """
 
@@ -31,23 +31,23 @@ class Topic:
 
 
 class Bus(Protocol):
-    """Carries messages; calls back one message at a time, always from the same thread."""
+    """Transport of messages; calls back one message at a time, always from the same thread."""
 
     def subscribe(self, topic: Topic, callback: Callable[[Any], None]) -> None:
         """Call back with each message of a topic."""
         ...
 
     def advertise(self, topic: Topic) -> Callable[[Any], None]:
-        """What publishes messages on a topic."""
+        """Return a function that publishes messages on a topic."""
         ...
 
     def serve(self, name: str, callback: Callable[[], tuple[bool, str]]) -> None:
-        """A service of type `std_srvs/srv/Trigger`: whether it went well, and words."""
+        """Offer a `std_srvs/srv/Trigger` service; the callback returns success and a message."""
         ...
 
 
 def deliver(topic: Topic, data: bytes, callback: Callable[[Any], None]) -> None:
-    """Call back with a message that came as CDR; one that is damaged goes to the log."""
+    """Decode a CDR message and call back with it; log a damaged one."""
     try:
         message = messages.decode(topic.kind, data)
     except IsovistError as error:
@@ -57,7 +57,7 @@ def deliver(topic: Topic, data: bytes, callback: Callable[[Any], None]) -> None:
 
 
 def call(topic: Topic, callback: Callable[[Any], None], message: Any) -> None:
-    """Call back with a message; whatever goes wrong goes to the log, and the node goes on."""
+    """Call back with a message; log any error, so that the node goes on."""
     try:
         callback(message)
     except IsovistError as error:

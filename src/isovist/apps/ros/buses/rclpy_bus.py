@@ -22,7 +22,7 @@ NO_ROS = (
 
 
 class RclpyBus:
-    """Carries messages by a node of rclpy.
+    """Message bus on a node of rclpy.
 
     Attributes:
         node: The node of rclpy.
@@ -51,14 +51,14 @@ class RclpyBus:
         )
 
     def advertise(self, topic: Topic) -> Callable[[Any], None]:
-        """What publishes messages on a topic."""
+        """Return a function that publishes messages on a topic."""
         publisher = self.node.create_publisher(
             _class_of(topic.kind), topic.name, self._profile(topic)
         )
         return lambda message: publisher.publish(messages.encode(topic.kind, message))
 
     def serve(self, name: str, callback: Callable[[], tuple[bool, str]]) -> None:
-        """A service of type `std_srvs/srv/Trigger`."""
+        """Offer a `std_srvs/srv/Trigger` service; the callback returns success and a message."""
 
         def asked(_: Any, response: Any) -> Any:
             response.success, response.message = callback()
@@ -67,7 +67,7 @@ class RclpyBus:
         self.node.create_service(_class_of(messages.TRIGGER), name, asked)
 
     def run(self) -> None:
-        """Call back until ROS shuts down."""
+        """Handle messages until ROS shuts down."""
         self._rclpy.spin(self.node)
 
     def _profile(self, topic: Topic) -> Any:
@@ -82,7 +82,7 @@ class RclpyBus:
 
 
 def parameters_of(node: Any) -> tuple[Parameters, str]:
-    """The parameters of a node of rclpy, declared with our defaults; and the map, if any.
+    """Read the parameters of a node of rclpy, declared with our defaults, and its map path.
 
     They have the names of `Parameters`; `sensor` is x, y (m) and yaw (rad), or empty for tf, and
     `atlas` the path of a map or an atlas, empty where the map comes on its topic.

@@ -36,10 +36,10 @@ USUAL_DEPTH = 42
 
 
 class ZenohBus:
-    """Carries messages over zenoh; `run` calls back in the thread that called it.
+    """Message bus over zenoh; `run` calls back in the thread that called it.
 
     Attributes:
-        lost: How many messages were left out since too many waited, by topic.
+        lost: Number of messages dropped because too many waited, by topic.
     """
 
     def __init__(self, *, endpoint: str = ROUTER, domain: int = 0, node: str = "isovist") -> None:
@@ -83,7 +83,7 @@ class ZenohBus:
         self._token("MS", topic.name, topic.kind, _qos(topic))
 
     def advertise(self, topic: Topic) -> Callable[[Any], None]:
-        """What publishes messages on a topic."""
+        """Return a function that publishes messages on a topic."""
         ext, zenoh = self._zenoh.ext, self._zenoh
         key = f"{self._key(topic.name, topic.kind)}/{messages.hash_of(topic.kind)}"
         kept: dict[str, Any] = {}
@@ -108,7 +108,7 @@ class ZenohBus:
         return publish
 
     def serve(self, name: str, callback: Callable[[], tuple[bool, str]]) -> None:
-        """A service of type `std_srvs/srv/Trigger`; callbacks in the thread of `run`."""
+        """Offer a `std_srvs/srv/Trigger` service; callbacks are made in the thread of `run`."""
         kind = messages.TRIGGER
         key = f"{self._key(name, kind)}/{messages.hash_of(kind)}"
 
@@ -129,7 +129,7 @@ class ZenohBus:
         self._token("SS", name, kind, "::,10:,:,:,,")
 
     def run(self, seconds: float | None = None) -> None:
-        """Call back until `stop`; or return after so many seconds without a message."""
+        """Handle messages until `stop`, or until none came for the given number of seconds."""
         while True:
             with self._awake:
                 ready = self._awake.wait_for(
@@ -145,13 +145,13 @@ class ZenohBus:
                 deliver(*taken)
 
     def stop(self) -> None:
-        """Make `run` return; from any thread."""
+        """Make `run` return; can be called from any thread."""
         with self._awake:
             self._ends = True
             self._awake.notify()
 
     def close(self) -> None:
-        """Leave the network."""
+        """Stop `run` and leave the network."""
         self.stop()
         self._held.clear()
         self._session.close()
@@ -193,7 +193,7 @@ class ZenohBus:
 
 
 class Router:
-    """A zenoh router in this process, for machines where none runs."""
+    """Zenoh router in this process, for machines where none runs."""
 
     def __init__(self, endpoint: str = ROUTER) -> None:
         """Listen at an endpoint."""
@@ -205,7 +205,7 @@ class Router:
         )  # fmt: skip
 
     def close(self) -> None:
-        """Stop."""
+        """Stop the router."""
         self._session.close()
 
     def __enter__(self) -> "Router":
@@ -216,7 +216,7 @@ class Router:
 
 
 def attachment(number: int, time: int, gid: bytes) -> bytes:
-    """What rmw_zenoh attaches to a message: sequence number, time in ns, publisher."""
+    """Return the attachment of an rmw_zenoh message: sequence number, time in ns, publisher."""
     return struct.pack("<qqB16s", number, time, 16, gid)
 
 
@@ -234,12 +234,12 @@ def _zenoh(what: str = "ROS 2 without a ROS installation") -> Any:
 
 
 def open_session(values: dict[str, Any], failed: str, *what: str) -> Any:
-    """A session of zenoh.
+    """Open a zenoh session.
 
     Args:
-        values: Of its configuration, by key.
-        failed: The error when it cannot be opened.
-        what: Needs it, where that is not ROS 2.
+        values: Configuration values by key.
+        failed: Error text for a session that cannot be opened.
+        what: Name of what needs zenoh, if that is not ROS 2.
     """
     zenoh = _zenoh(*what)
     config = zenoh.Config()

@@ -7,11 +7,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 def protocol_of(head_s: float, most: int) -> type[asyncio.Protocol]:
-    """HTTP for so many connections at once.
+    """Return an HTTP protocol class that limits connections and closes the idle ones.
 
     Args:
-        head_s: Waits so long for the first head of a connection, in whatever pieces it comes, in s.
-        most: Of more connections, the one that has asked nothing for the longest is closed.
+        head_s: Longest wait for the whole first request head of a connection, in s.
+        most: Most open connections; beyond that the one that was idle longest is closed.
     """
     every: set[Any] = set()
     idle: dict[Any, None] = {}  # the longest first

@@ -22,10 +22,10 @@ from isovist.localization.workers import answer_each, run
 
 
 class Desk:
-    """Where questions are answered.
+    """State of a worker process: its maps and the robots that it tracks.
 
     Args:
-        limits: Of what is answered.
+        limits: Limits on proofs and tracking sessions.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -33,7 +33,7 @@ class Desk:
         self.library: Library | None = None
 
     def answer(self, asked: Asked) -> list[Answered]:
-        """What becomes of questions."""
+        """Answer several requests, and locate scans with equal options together."""
         if asked.library is not None:
             if self.library is not None:
                 asked.library.keep(self.library)
@@ -79,7 +79,7 @@ class Desk:
 
 
 def work(read: BinaryIO, write: BinaryIO) -> None:
-    """What a worker does, until nothing more is read."""
+    """Read messages from the server and write the answers until the input ends."""
     answer_each(read, write, Desk(pickle.load(read)).answer)
 
 

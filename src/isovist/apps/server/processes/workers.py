@@ -44,16 +44,16 @@ class _Job:
 
 
 class Hired:
-    """A worker.
+    """A worker process, restarted when it ends by itself.
 
     Attributes:
-        line: What it alone can answer.
-        process: That it is.
-        library: The maps that it has.
+        line: Queue of requests that only this worker can answer.
+        process: The operating system process.
+        library: The maps that the worker has.
 
     Args:
-        limits: Of what is answered.
-        module: That it runs.
+        limits: Limits that are sent to the worker.
+        module: Name of the Python module that the process runs.
     """
 
     def __init__(self, limits: Limits, module: str) -> None:
@@ -67,7 +67,10 @@ class Hired:
         self._pipes: _Pipes | None = None
 
     async def ask(self, asked: Asked) -> list[Answered]:
-        """What it says; where it ends by itself, others are asked once more, one by one."""
+        """Send requests to the worker and return its answers.
+
+        When the worker ends by itself, a new one is asked the requests again, one by one.
+        """
         async with self._turn:
             try:
                 return await self._ask(asked)
@@ -106,7 +109,7 @@ class Hired:
         return answered
 
     async def close(self) -> None:
-        """Let it end."""
+        """End the worker process and close its pipes."""
         await asyncio.to_thread(_end, self.process, 0.0)
         ends: Sequence[Any] = (self.process.stdin, self.process.stdout)
         for end in ends if self._pipes is None else self._pipes.ends:
@@ -114,16 +117,16 @@ class Hired:
 
 
 class Workers:
-    """Processes that answer requests; all but the beginning happens in one loop of asyncio.
+    """Pool of worker processes that answer requests, all managed in one asyncio loop.
 
     Attributes:
-        count: How many.
+        count: Number of workers.
 
     Args:
-        count: How many.
-        limits: Of what is answered.
-        batches: Where what was answered is counted.
-        module: That they run.
+        count: Number of workers.
+        limits: Limits that are sent to the workers.
+        batches: Counts the answered batches and keeps the pace.
+        module: Name of the Python module that the processes run.
     """
 
     def __init__(self, count: int, limits: Limits, batches: Batcher, module: str = MODULE) -> None:
@@ -133,20 +136,20 @@ class Workers:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def warm_up(self, library: Library) -> None:
-        """Wait until all of them have begun, and have compiled what a map needs."""
+        """Wait until all workers have started and have compiled what the maps need."""
         await asyncio.gather(*(one.ask(Asked(library, ())) for one in self._all))
 
     def least(self, taken: Iterable[Hired]) -> Hired:
-        """The one that is taken the least often."""
+        """Return the worker that appears least often among the given ones."""
         often = Counter(map(id, taken))
         return min(self._all, key=lambda one: often[id(one)])
 
     def ask(
         self, library: Library | None, question: Question, one: Hired | None = None
     ) -> "asyncio.Future[Answered]":
-        """The answer of the first that is free, or of a certain one when it is.
+        """Return a future for the answer of the first free worker, or of a given worker.
 
-        Without a library it is about none, but about a robot that is followed.
+        Without a library the request is about a tracking session, not about maps.
         """
         answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
         line = self._line if one is None else one.line
@@ -186,7 +189,7 @@ class Workers:
             self._hand_out()
 
     async def close(self) -> None:
-        """Let them end."""
+        """End all worker processes."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*(one.close() for one in self._all))
