@@ -106,13 +106,28 @@ def test_a_room_that_looks_the_same_turned_is_ambiguous_in_any_attitude():
     assert answer.best.probability == pytest.approx(0.5, abs=0.05)
 
 
-def test_a_place_in_another_attitude_is_a_rival():
-    """A bare box is the same turned over: four attitudes, of which two are upside down."""
+def in_a_box(block):
+    """What a sensor finds in a box that is the same turned over but for a block in a corner."""
     cells = np.zeros((26, 42, 62), np.uint8)
     for axis in range(3):
         np.moveaxis(cells, axis, 0)[[0, -1]] = 1
+    cells[1 : 1 + block, 1 : 1 + block, 1 : 1 + block] = 1
     box = iv.VoxelMap.from_array(cells, 0.1)
-    answer = ask(look(iv.Pose3(3.2, 2.6, 0.4, 1.1), box), iv.build(box))
+    return ask(look(iv.Pose3(3.2, 2.6, 0.4, 1.1), box), iv.build(box))
+
+
+def test_an_attitude_that_fits_better_is_likelier_by_what_it_gains():
+    answer = in_a_box(9)
+    assert answer.verdict == "ambiguous"
+    assert 0.6 < answer.best.probability < 0.75
+    gains = [answer.best.score - e.score for e in answer.rivals]
+    ratios = [np.log(answer.best.probability / e.probability) for e in answer.rivals]
+    np.testing.assert_allclose(np.divide(ratios, gains), ratios[0] / gains[0], rtol=0.1)
+
+
+def test_a_place_in_another_attitude_is_a_rival():
+    """A bare box is the same turned over: four attitudes, of which two are upside down."""
+    answer = in_a_box(0)
     assert answer.verdict == "ambiguous"
     alive = [answer.best, *answer.rivals]
     assert sorted(e.pose.rotation[2, 2] > 0.0 for e in alive) == [False, False, True, True]

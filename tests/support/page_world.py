@@ -1,6 +1,7 @@
 """The files and names that the code of the pages speaks of: a small office, and a drive in it."""
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -123,3 +124,8 @@ def names() -> dict[str, object]:
         "PoseWithCovarianceStamped": Anything,
         "publisher": SimpleNamespace(publish=repr),
     }  # fmt: skip
+
+
+def without_sentences(text):
+    """What a page shows, without the sentence after a verdict, which tests of sentences know."""
+    return re.sub(r"^(unique|ambiguous|lost)(?: -|:) .*$", r"\1", text, flags=re.M)

@@ -45,7 +45,7 @@ def test_regions_of_a_robot_are_wider_by_what_its_sensor_swings():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("yaw", [0.0, np.pi])
+@pytest.mark.parametrize("yaw", [0.0, np.pi, 2.0 - np.pi])
 def test_regions_are_narrow_wherever_angles_begin_anew(yaw):
     place = iv.Pose(PLANE.places[0].x, PLANE.places[0].y, yaw)
     proof = iv.locate(PLANE.atlas, PLANE.look(place), prove=True).proof
