@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.atlas.build import build
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.data.surfaces import bare_walls
@@ -24,7 +25,6 @@ from isovist.localization.settings import LocalizationSettings, ProofSettings
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.poses import Pose, unit_vectors, wrap_angle
 from isovist.sensing.scan import Scan
-from isovist.types import FloatArray
 
 USUAL = LocalizationSettings()
 SMALL = ProofSettings(finest=0.02, most=20_000)

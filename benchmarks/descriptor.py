@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.basis import DirectionalBasis
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
@@ -19,7 +20,6 @@ from isovist.paper.descriptor.quadrature import CircleSum, Exact
 from isovist.paper.example import paper_basis, paper_room
 from isovist.poses import unit_vectors
 from isovist.simulation.worlds import office_floor
-from isovist.types import FloatArray
 
 TARGETS = (1e-3, 1e-5)  # errors of the largest channel at which the ways are compared
 

@@ -15,6 +15,7 @@ from time import perf_counter
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.basis import DirectionalBasis
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import Exact
@@ -22,7 +23,6 @@ from isovist.paper.dynamic.dynamic_bound import dynamic_bound
 from isovist.paper.dynamic.observations import Course, PlaceCourse, PoseCourse
 from isovist.paper.statements.worlds.scenes import free_points, random_room
 from isovist.paper.static.map_space import MapField
-from isovist.types import FloatArray
 
 NODES = 6
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from isovist.arrays import FloatArray, IntArray
 from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
 from isovist.evaluation.protocols import map_of
@@ -34,7 +35,6 @@ from isovist.sensing.models.simulate import random_scans
 from isovist.sensing.scan import Scan
 from isovist.simulation.similar_floors import shared, storeys
 from isovist.simulation.worlds import OfficeFloor
-from isovist.types import FloatArray, IntArray
 
 LIDAR = Lidar(beams=360, range_max=20.0, noise=0.02)
 TIMED = 10

@@ -23,6 +23,7 @@ from typing import TypeVar
 import numpy as np
 
 import isovist as iv
+from isovist.arrays import FloatArray
 from isovist.atlas.base import Atlas
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.poses import Pose
@@ -30,7 +31,6 @@ from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.simulate import random_scans
 from isovist.sensing.scan import Scan
 from isovist.simulation.worlds import office_floor
-from isovist.types import FloatArray
 
 T = TypeVar("T")
 CELL = 0.05

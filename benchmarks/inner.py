@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import map_coordinates
 
 from benchmarks.voxels import best_of
+from isovist.arrays import FloatArray
 from isovist.atlas.base import AnyScan
 from isovist.atlas.build import build
 from isovist.atlas.data.atlas2d import PlaneAtlas
@@ -39,7 +40,6 @@ from isovist.poses import Pose
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.simulate import random_scans
 from isovist.simulation.worlds import office_floor
-from isovist.types import FloatArray
 
 PLACES, RAYS = 500, 180
 SENSOR = Lidar(field_of_view=np.radians(270.0), beams=270, range_max=12.0, noise=0.02)

@@ -19,11 +19,11 @@ from functools import partial
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.basis.directional_basis import fibonacci_sphere
 from isovist.compute.infra import threads
 from isovist.compute.trees.flatten import WIDE
 from isovist.maps.surfaces.mesh_map import MeshMap
-from isovist.types import FloatArray
 
 RAYS = 400_000
 

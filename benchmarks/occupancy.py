@@ -20,11 +20,11 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from benchmarks.building import building
+from isovist.arrays import FloatArray
 from isovist.compute.grids.sweep2d import sweep_all
 from isovist.compute.rays.grid2d import cast_rays
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.maps.sweep.sweep2d import _axes, describe_field, free_nodes, sweep_ranges
-from isovist.types import FloatArray
 
 RESOLUTION = 0.05
 CHANNELS, DIRECTIONS, STRIDE = 64, 360, 5

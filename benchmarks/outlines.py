@@ -17,6 +17,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
 from isovist.evaluation.calibrate import CLEARANCE, SENSORS, kind_of
@@ -31,7 +32,6 @@ from isovist.poses import Pose
 from isovist.sensing.models.simulate import random_scans
 from isovist.sensing.scan import Scan
 from isovist.simulation.plans import RESOLUTION, Plan, draw_plan
-from isovist.types import FloatArray
 
 NAMES = ("360°, 12 m", "270°, 10 m")
 """Sensors that see enough for outlines."""

@@ -18,6 +18,7 @@ from time import process_time
 
 import numpy as np
 
+from isovist.arrays import IntArray
 from isovist.atlas.build import build
 from isovist.evaluation.protocols import map_of
 from isovist.io.logs.carmen import read_carmen
@@ -27,7 +28,6 @@ from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose, pose_error
 from isovist.sensing.scan_set import ScanSet
-from isovist.types import IntArray
 
 MAPPED = 5
 """Scans of a run that make the map."""

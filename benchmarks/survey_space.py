@@ -18,6 +18,7 @@ from time import process_time
 import numpy as np
 
 from benchmarks.worlds.drives3d import building
+from isovist.arrays import IntArray
 from isovist.atlas.build import build
 from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.errors import InputError
@@ -31,7 +32,6 @@ from isovist.simulation.demo import HEIGHT
 from isovist.surveying.regions import SELDOM
 from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.survey import Survey, survey
-from isovist.types import IntArray
 
 LIDAR = SpinningLidar(16, azimuths=360, range_max=8.0, noise=0.03, clutter=0.05)
 OFTEN = 0.9

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.basis import DirectionalBasis
 from isovist.paper.descriptor.quadrature import EqualArea
 from isovist.paper.gram.hard_bins import localization_errors, sectors, votes, walk
 from isovist.paper.report.theory_figures import draw_channels, draw_errors, draw_steps
 from isovist.paper.statements.worlds.scenes import BoxScene
 from isovist.report.figures.figures import new_figure, save
-from isovist.types import FloatArray
 
 
 def wall_points(width: float, height: float, spacing: float) -> FloatArray:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray
 from isovist.errors import InputError
-from isovist.types import BoolArray, FloatArray
 
 RADIUS, NEIGHBOURS = 1.0, 40
 """Of the points that a histogram is made of, in m, and how many of them at most."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.atlas.base import Atlas
 from isovist.basis import DirectionalBasis
 from isovist.evaluation.metrics import Row
@@ -19,7 +20,6 @@ from isovist.paper.static.scan_descriptor import Beams
 from isovist.poses import wrap_angle
 from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Range
-from isovist.types import FloatArray
 
 STARTS = ((0.1, 2.0), (0.25, 5.0), (0.5, 10.0), (0.75, 15.0), (1.0, 20.0), (1.5, 40.0))
 """Distances in m and angles in degrees."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from benchmarks.baselines.availability import left_out
 from benchmarks.baselines.methods3d import PEERS, Arena, Finder, Found, Peer, gicp
+from isovist.arrays import FloatArray
 from isovist.atlas.base import Atlas
 from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.errors import FileError, InputError
@@ -30,7 +31,6 @@ from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import Pose3, way_of
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.storage.files import is_folder
-from isovist.types import FloatArray
 
 NEAR = 0.5, float(np.radians(3.0))
 """So near to the truth an answer is right, in m and rad."""

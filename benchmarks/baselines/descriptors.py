@@ -28,6 +28,7 @@ import numpy as np
 
 from benchmarks.baselines.availability import MISSING, fpfh, has_fpfh
 from benchmarks.worlds.perturbations import CONDITIONS, NEW_MAP, changed, changed_map
+from isovist.arrays import BoolArray, FloatArray, IntArray
 from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
 from isovist.atlas.data.atlas2d import PlaneAtlas
@@ -44,7 +45,6 @@ from isovist.paper.gram.gram import Gram
 from isovist.paper.gram.partial_distances import NORMS, Norm, distances, truncation
 from isovist.poses import wrap_angle
 from isovist.sensing.scan import Scan
-from isovist.types import BoolArray, FloatArray, IntArray
 
 RAYS = 256
 REACH = 30.0

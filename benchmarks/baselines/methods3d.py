@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.baselines.availability import histograms, left_out
+from isovist.arrays import FloatArray
 from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.atlas.data.surfaces import bare_walls
 from isovist.compute.infra.threads import COUNT
@@ -28,7 +29,6 @@ from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.types import FloatArray
 
 INLIERS = 5
 """Of KISS-Matcher: "likely succeeded" in its example."""

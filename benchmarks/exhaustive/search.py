@@ -17,13 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import FloatArray
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.matching.beams import Beams
 from isovist.localization.boxes import Round
 from isovist.localization.ceilings import FRONTIERS, WALLS, Ceilings
 from isovist.localization.complete import children, taken_off
 from isovist.localization.settings import LocalizationSettings, ProofSettings
-from isovist.types import FloatArray
 
 UNITS = 4096.0
 """Deficits are counted in parts of a nat, rounded down: 180 beams lose 0.05 nats by that."""

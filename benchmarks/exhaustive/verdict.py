@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.exhaustive.search import Worth, boxes
+from isovist.arrays import FloatArray
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
@@ -35,7 +36,6 @@ from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose
 from isovist.sensing.scan import Scan
-from isovist.types import FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,8 +8,8 @@ import numpy as np
 import isovist as iv
 from benchmarks.fuzz import readers, seeds
 from benchmarks.fuzz.mutations import Random
+from isovist.arrays import FloatArray
 from isovist.poses import wrap_angle
-from isovist.types import FloatArray
 
 NEAR, TURN = 0.5, np.radians(10.0)
 """An answer within these, in m and rad, is right: the protocol of `isovist bench`."""

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.errors import InputError
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.poses import Pose3, unit_vectors, wrap_angle
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.models.spinning import SpinningLidar
-from isovist.types import FloatArray
 
 SLOPE = 0.03
 HEIGHT = 1.8

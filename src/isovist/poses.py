@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, final, overload
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, FloatArray, readonly
 from isovist.errors import InputError
-from isovist.types import ArrayLike, FloatArray, readonly
 
 COORDINATES: Final = ("x", "y", "yaw", "z", "roll", "pitch")
 """Names of the coordinates, in the order of (1)."""

@@ -482,7 +482,7 @@ def test_an_image_that_no_memory_holds_is_refused_before_any_is_taken(
 ):
     path, held = write_yaml(tmp_path, image="map" + suffix), [12.0 * 2_000_000]
     Image.fromarray(np.full((1000, 2000), 255, np.uint8)).save(tmp_path / ("map" + suffix))
-    monkeypatch.setattr("isovist.types.memory", lambda: held[0])
+    monkeypatch.setattr("isovist.arrays.memory", lambda: held[0])
     assert iv.read_map(path).shape == (1000, 2000)
     held[0] -= 1.0
     refuse(iv.read_map, path)

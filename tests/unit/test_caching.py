@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from tests.support.errors import known_fault
 
-from isovist.types import once_for_each
+from isovist.arrays import once_for_each
 
 
 class Owner:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray, once_for_each, readonly
 from isovist.atlas.matching.beams import Beams, Fit
 from isovist.atlas.matching.channels import Window
 from isovist.atlas.settings import AtlasSettings, BeamModel
@@ -32,7 +33,6 @@ from isovist.poses import AnyPose
 from isovist.renamed import refuse_attributes, rename_attributes
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
-from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, once_for_each, readonly
 
 FAR = 1.0e3
 """Stands for an unknown channel: larger than the logarithm of any range."""

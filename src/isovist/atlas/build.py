@@ -10,7 +10,7 @@ from isovist.atlas.data.atlas3d import COARSE, Height, build_space
 from isovist.atlas.description.cluster import connected
 from isovist.atlas.description.tiles import Crew
 from isovist.atlas.matching.windows import check_basis
-from isovist.atlas.settings import AtlasSettings, checked_settings
+from isovist.atlas.settings import AtlasSettings
 from isovist.basis.directional_basis import DirectionalBasis
 from isovist.compute.backend import using
 from isovist.errors import InputError
@@ -20,6 +20,7 @@ from isovist.maps.kinds import AnyMap
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.renamed import rename_keyword
+from isovist.settings import checked_settings
 
 
 @rename_keyword("rose", "basis")

@@ -13,13 +13,13 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from isovist.atlas.base import AnyScan, Atlas, Site
 from isovist.atlas.matching.beams import Beams, Fit
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.compute.infra.threads import hands, in_groups
 from isovist.errors import InputError
 from isovist.poses import AnyPose
-from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 
 P = TypeVar("P", bound=AnyPose)
 

@@ -2,32 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
-from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.errors import InputError
+from isovist.settings import default_of
 from isovist.storage.files import LARGEST, quote
-from isovist.types import FloatArray
-
-S = TypeVar("S")
-
-
-def checked_settings(kind: type[S], given: S | None, usual: S | None = None) -> S:
-    """Return the settings given, or the default ones; raise an error for another type."""
-    if given is None:
-        return usual or cast(S, usual_of(cast(Callable[[], Any], kind)))
-    if not isinstance(given, kind):
-        raise InputError.about("settings", f"must be {kind.__name__}, got {type(given).__name__}.")
-    return given
-
-
-@cache
-def usual_of(kind: Callable[[], Any]) -> Any:
-    """Return the default settings of a type, made and checked only once."""
-    return kind()
-
 
 Limit = tuple[float, float]
 Limits = Mapping[str, Any]
@@ -49,7 +31,7 @@ def check_numbers(settings: Any, limits: Limits | None = None) -> None:
     for field in fields(settings):
         value, usual = getattr(settings, field.name), field.default
         if usual is MISSING:
-            usual = usual_of(cast(Callable[[], Any], field.default_factory))
+            usual = default_of(cast(Callable[[], Any], field.default_factory))
             sound = isinstance(value, type(usual))
         else:
             limit = (limits or {}).get(field.name)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray
 from isovist.errors import InputError
-from isovist.types import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True)

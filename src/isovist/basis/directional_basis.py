@@ -22,11 +22,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, FloatArray, IntArray, as_floats, check_whole, readonly
 from isovist.basis.mesh_norm import mesh_norm
 from isovist.basis.profiles import Profile, Softmax
 from isovist.errors import InputError
 from isovist.poses import unit_vectors
-from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, check_whole, readonly
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ nearest to the centre, which lies on a facet or halfway along an edge.
 
 import numpy as np
 
-from isovist.types import FloatArray, IntArray
+from isovist.arrays import FloatArray, IntArray
 
 
 def mesh_norm(directions: FloatArray) -> float:

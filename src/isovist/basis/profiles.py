@@ -15,8 +15,8 @@ from typing import Protocol
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray
 from isovist.errors import InputError
-from isovist.types import BoolArray, FloatArray
 
 LEAST = 1e-300
 """Temperatures below would overflow in (1)."""

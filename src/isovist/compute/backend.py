@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from isovist.errors import InputError
-from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 
 VARIABLE = "ISOVIST_BACKEND"
 Given = TypeVar("Given")

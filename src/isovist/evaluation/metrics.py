@@ -12,11 +12,11 @@ from typing import TypedDict
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.localization.answer import Answer, Verdict, radius
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, pose_error
-from isovist.types import FloatArray
 
 NEAR_IN_SPACE = 0.3, float(np.radians(5.0))
 """So near to the truth an answer in space is right, in m and rad."""

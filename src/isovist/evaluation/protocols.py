@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isovist.arrays import BoolArray, IntArray
 from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
 from isovist.atlas.data.surfaces import bare_walls
@@ -29,7 +30,6 @@ from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.simulate import random_scans
 from isovist.sensing.models.spinning import SpinningLidar
 from isovist.sensing.scan import Scan
-from isovist.types import BoolArray, IntArray
 
 if TYPE_CHECKING:
     from isovist.sensing.scan_set import ScanSet

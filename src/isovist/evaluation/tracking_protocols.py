@@ -12,6 +12,7 @@ from itertools import dropwhile, pairwise
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.errors import InputError
 from isovist.evaluation.metrics import Row
 from isovist.evaluation.protocols import map_of
@@ -20,7 +21,6 @@ from isovist.poses import Pose
 from isovist.sensing.log import Log
 from isovist.sensing.scan_set import ScanSet
 from isovist.tracking.replay import Update
-from isovist.types import FloatArray
 
 FAR = 5.0
 """A robot is carried away by at least this, in m."""

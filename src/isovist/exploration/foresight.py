@@ -19,13 +19,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from isovist.arrays import BoolArray, Float32Array, FloatArray
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.settings import BeamModel
 from isovist.exploration.settings import ExplorationSettings
 from isovist.maps.base import Ending
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose, unit_vectors
-from isovist.types import BoolArray, Float32Array, FloatArray
 
 
 def predict(walls: OccupancyMap, poses: Pose, bearings: FloatArray, longest: float) -> FloatArray:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.atlas.build import build
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.data.atlas3d import SpaceAtlas
@@ -21,7 +22,6 @@ from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
-from isovist.types import FloatArray
 
 CURB = 0.15
 """What a robot drives over, in m, and at least a cell: a floor of cells is no smoother."""

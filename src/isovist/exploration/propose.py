@@ -23,6 +23,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from isovist.arrays import FloatArray, readonly
 from isovist.atlas.base import AnyScan
 from isovist.errors import InputError
 from isovist.exploration.foresight import information, separate
@@ -31,7 +32,6 @@ from isovist.exploration.rivals import Rivals, refutation
 from isovist.poses import Pose, unit_vectors, wrap_angle
 from isovist.sensing.scan import Scan
 from isovist.tracking.tracker import Tracker
-from isovist.types import FloatArray, readonly
 
 
 class Rule(StrEnum):

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import FloatArray, readonly
 from isovist.errors import InputError
 from isovist.poses import Pose
 from isovist.sensing.scan import Scan
 from isovist.tracking.tracker import Tracker
-from isovist.types import FloatArray, readonly
 
 
 def refutation(tracker: Tracker, t: FloatArray, d: FloatArray, explained: float) -> FloatArray:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.atlas.settings import check_numbers
-from isovist.types import FloatArray
 
 
 @dataclass(frozen=True, slots=True)

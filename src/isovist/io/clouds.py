@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
+from isovist.arrays import FloatArray, readonly
 from isovist.errors import FileError, InputError, MissingExtraError
 from isovist.io.las import check_las
 from isovist.io.ply import read_vertices
 from isovist.maps.cloud import Cloud
 from isovist.maps.grid3d.voxel_map import checked_cloud
 from isovist.storage.files import PathLike, about, decoding, existing_file, read_bytes
-from isovist.types import FloatArray, readonly
 
 FORMATS = ".ply, .pcd, .las, .laz, .bin (KITTI), .xyz"
 LIMIT = 1 << 32

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import BoolArray, FloatArray
 from isovist.errors import FileError, InputError
 from isovist.io.bags import time_of
 from isovist.sensing.cloud_scan import FEWEST, CloudScan
-from isovist.types import BoolArray, FloatArray
 
 NUMBERS = ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8")
 """Types of the fields, from 1 on."""

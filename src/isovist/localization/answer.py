@@ -7,12 +7,12 @@ from typing import Any, final, overload
 
 import numpy as np
 
+from isovist.arrays import FloatArray, readonly
 from isovist.errors import InputError
 from isovist.localization.advice import advice
 from isovist.localization.reasons import GIVE_REASONS, Facts, Reason
 from isovist.poses import COORDINATES, AnyPose, wrap_angle
 from isovist.renamed import refuse_argument
-from isovist.types import FloatArray, readonly
 
 ROS_ORDER = ("x", "y", "z", "roll", "pitch", "yaw")
 TAILS = 2.5, 0.41

@@ -18,6 +18,7 @@ from time import perf_counter
 
 import numpy as np
 
+from isovist.arrays import FloatArray, readonly
 from isovist.atlas.base import Site
 from isovist.atlas.matching.beams import Fit
 from isovist.basis.directional_basis import DirectionalBasis
@@ -34,7 +35,6 @@ from isovist.poses import AnyPose, Pose3, swing, way_of
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.joined import Joined, Look, last_of
 from isovist.sensing.planes import ups_of
-from isovist.types import FloatArray, readonly
 
 ALL_ROUND = 200
 """Ways of an even covering: none is farther than 10° from one of them."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import FloatArray, IntArray
 from isovist.compute.backend import computing
 from isovist.localization.ceilings import Ceilings
-from isovist.types import FloatArray, IntArray
 
 CHUNK = 512
 """Boxes that are looked up together: their sums stay in the fastest memory."""

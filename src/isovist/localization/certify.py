@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.basis.directional_basis import DirectionalBasis
 from isovist.errors import InputError
@@ -39,7 +40,6 @@ from isovist.maps.base import Map
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.poses import AnyPose, Pose, Pose3, unit_vectors
 from isovist.sensing.scan import Scan
-from isovist.types import FloatArray
 
 STEP = 0.5
 """Of the differences, as a share of R and T: the largest that stays within them twice."""

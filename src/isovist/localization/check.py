@@ -20,11 +20,11 @@ from typing import Literal
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray, as_floats
 from isovist.atlas.base import AnyScan, Atlas, Site
 from isovist.atlas.data.store import FARTHEST
 from isovist.atlas.matching.beams import Beams
 from isovist.atlas.multimap import SideBySide
-from isovist.atlas.settings import checked_settings
 from isovist.compute.infra.threads import alone
 from isovist.errors import InputError
 from isovist.localization.advice import advice
@@ -42,7 +42,7 @@ from isovist.poses import AnyPose, Pose, Pose3, wrap_angle
 from isovist.renamed import refuse_argument
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
-from isovist.types import BoolArray, FloatArray, as_floats
+from isovist.settings import checked_settings
 
 KEPT = (3, 5)
 """Places that are fitted with many beams: around the pose, and elsewhere on each map."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import Float32Array, FloatArray, IntArray
 from isovist.atlas.base import AnyScan, Atlas, Site
 from isovist.atlas.library import Library
 from isovist.atlas.matching.beams import Beams
@@ -26,7 +27,6 @@ from isovist.localization.reasons import Facts, Reason
 from isovist.localization.search import TINY, best_headings, least_costs
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing.joined import unlit
-from isovist.types import Float32Array, FloatArray, IntArray
 
 FEW = 16
 """Of so many maps each is looked at: that takes no longer than to choose."""

@@ -27,13 +27,13 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import BoolArray, FloatArray, IntArray
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.matching.beams import Beams
 from isovist.compute.backend import Boxes, Rounds, computing
 from isovist.localization.boxes import Round
 from isovist.localization.ceilings import FRONTIERS, WALLS, Ceilings
 from isovist.localization.settings import ProofSettings
-from isovist.types import BoolArray, FloatArray, IntArray
 
 UNITS = 256.0
 """Deficits are counted in parts of a nat, rounded down."""

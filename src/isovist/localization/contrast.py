@@ -14,16 +14,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray, readonly
 from isovist.atlas.base import Site
 from isovist.atlas.matching.beams import Beams
-from isovist.atlas.settings import checked_settings
 from isovist.localization.answer import Answer
 from isovist.localization.maps import AnyMaps, placed, site_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import beams_of, rate
 from isovist.poses import AnyPose
 from isovist.sensing.joined import Look, last_of
-from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, readonly
+from isovist.settings import checked_settings
 
 TELLING = 1.0
 """Least |δ| of (1) that tells places apart, in nats."""

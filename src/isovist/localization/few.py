@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from isovist.arrays import Float32Array, FloatArray, IntArray
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.matching.channels import Window
 from isovist.atlas.multimap import SideBySide
 from isovist.localization.search import ENOUGH, Candidates, best_headings, unlike
 from isovist.localization.settings import LocalizationSettings
-from isovist.types import Float32Array, FloatArray, IntArray
 
 AT_ONCE = 100_000
 """Nodes that are tried in one go: 26 MB of them in the plane."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import BoolArray, Float32Array, IntArray, once_for_each, readonly
 from isovist.atlas.base import FAR, Atlas, Site
 from isovist.atlas.matching.channels import Window
-from isovist.types import BoolArray, Float32Array, IntArray, once_for_each, readonly
 
 LEVELS = 207
 """Steps from nothing to the reach of an atlas: 15 of them are the most that a channel costs that is

@@ -6,6 +6,7 @@ It finds most of the places that a search would find, in a fraction of the time 
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import Float32Array, FloatArray, IntArray
 from isovist.atlas.base import AnyScan, Atlas, Site
 from isovist.atlas.matching.channels import Window
 from isovist.atlas.multimap import SideBySide
@@ -14,7 +15,6 @@ from isovist.localization.floors import Floors, pays
 from isovist.localization.search import best_headings, unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing.joined import unlit
-from isovist.types import Float32Array, FloatArray, IntArray
 
 GLANCES = (2000, 6)
 """Rings of nodes that a glance looks at, and least share on large maps: of 3000 and 2000 both miss

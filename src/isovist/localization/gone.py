@@ -19,12 +19,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from isovist.arrays import Float32Array, FloatArray
 from isovist.atlas.base import Site
 from isovist.atlas.matching.beams import Beams
 from isovist.compute.backend import Rated
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import rate
-from isovist.types import Float32Array, FloatArray
 
 
 def forgiven(

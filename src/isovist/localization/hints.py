@@ -14,7 +14,6 @@ import numpy as np
 
 from isovist.atlas.base import AnyScan, Site
 from isovist.atlas.multimap import SideBySide
-from isovist.atlas.settings import checked_settings
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.choice import of_answer
 from isovist.localization.look import attempt
@@ -23,6 +22,7 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.twists import SCALES, WIDER, margins, rescaled
 from isovist.poses import AnyPose
 from isovist.sensing.joined import Look, joined
+from isovist.settings import checked_settings
 
 MILLIMETRE = 0.001
 FACTORS = (*SCALES, *WIDER)

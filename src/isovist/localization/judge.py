@@ -46,6 +46,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import FloatArray, IntArray
 from isovist.atlas.base import Site
 from isovist.localization.answer import Answer, Estimate, Estimates, Verdict
 from isovist.localization.gone import counts
@@ -58,7 +59,6 @@ from isovist.localization.slide import slid
 from isovist.localization.spread import covariances, information, longest, of_robot
 from isovist.poses import AnyPose, Pose3, wrap_angle
 from isovist.sensing.joined import Look, last_of
-from isovist.types import FloatArray, IntArray
 
 
 def judge(

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import readonly
 from isovist.atlas.base import AnyScan, Atlas, Site
 from isovist.atlas.multimap import SideBySide
-from isovist.atlas.settings import checked_settings
 from isovist.compute.backend import using
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
@@ -36,7 +36,7 @@ from isovist.renamed import refuse_keyword
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.drift import Drift
 from isovist.sensing.joined import Joined, Look, joined, last_of, leave_out_blind
-from isovist.types import readonly
+from isovist.settings import checked_settings
 
 ROUNDS = 3
 """So often maps are chosen anew: a better place that is found seldom lets in others."""

@@ -7,6 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.atlas.base import Atlas, Site
 from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.atlas.multimap import SideBySide
@@ -24,7 +25,6 @@ from isovist.localization.slices import rivals
 from isovist.poses import Pose
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.joined import Look
-from isovist.types import FloatArray
 
 First = tuple[Answer, bool]
 """The answer of a look, and whether it is well ahead of what was not looked at."""

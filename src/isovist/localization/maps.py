@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray
 from isovist.atlas.base import AnyScan, Atlas, Site
 from isovist.atlas.multimap import SideBySide
 from isovist.compute.infra.threads import hands, in_groups
@@ -25,7 +26,6 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import ManyCandidates
 from isovist.poses import AnyPose
 from isovist.sensing.joined import Look, unlit
-from isovist.types import BoolArray, FloatArray
 
 OTHERS = -1
 """Stands for all maps of which a few nodes are searched together."""

@@ -11,11 +11,11 @@ for a first look alone; a closer one drops no node.  Of 4800 scans none has anot
 
 import numpy as np
 
+from isovist.arrays import IntArray
 from isovist.atlas.base import Atlas
 from isovist.atlas.matching.channels import Window
 from isovist.compute.backend import computing
 from isovist.localization.floors import MANY, Floors, mean_of
-from isovist.types import IntArray
 
 TOGETHER = 4
 WIDE = 10

@@ -9,6 +9,7 @@ from time import perf_counter
 
 import numpy as np
 
+from isovist.arrays import FloatArray, readonly
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.data.reflectance import most_gloss
@@ -19,7 +20,6 @@ from isovist.localization.region import Region
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings, ProofSettings
 from isovist.poses import wrap_angle
-from isovist.types import FloatArray, readonly
 
 IN_SPACE = "A proof is for maps of the plane; this atlas is in space."
 

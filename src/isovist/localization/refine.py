@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from isovist.atlas.base import Site
 from isovist.atlas.matching.beams import Beams, Fit
 from isovist.localization.gone import counts, far, forgiven
@@ -16,7 +17,6 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import ManyBeams, beams_of, fit_and_rate, fit_together
 from isovist.localization.spread import by_coordinate
 from isovist.sensing.joined import Look
-from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

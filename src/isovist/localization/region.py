@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 from isovist.atlas.data.store import FARTHEST
 from isovist.errors import InputError
 from isovist.poses import AnyPose, wrap_angle
-from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.matching.channels import Window
 from isovist.compute.backend import Scanned, computing, keys_of_cheapest, numbers_of
@@ -23,7 +24,6 @@ from isovist.localization.floors import Floors
 from isovist.localization.outlines import likely
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
-from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 
 ENOUGH = 8
 """Of so many times as many places as are wanted enough are unlike, as a rule: the unlike best were

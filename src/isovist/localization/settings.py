@@ -9,10 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from isovist.arrays import FloatArray, readonly
 from isovist.atlas.base import Site
 from isovist.atlas.settings import ANY, COUNT, POSITIVE, SHARE, BeamModel, Limits, check_numbers
 from isovist.storage.files import LARGEST
-from isovist.types import FloatArray, readonly
 
 LIMITS: Limits = {
     "largest": POSITIVE, "finest": POSITIVE, "seen_share": SHARE,

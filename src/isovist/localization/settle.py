@@ -17,6 +17,7 @@ from time import perf_counter
 
 import numpy as np
 
+from isovist.arrays import FloatArray, readonly
 from isovist.atlas.base import Site
 from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.atlas.matching.beams import Beams, Fit
@@ -29,7 +30,6 @@ from isovist.localization.spread import covariances, information, of_robot
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.joined import Look
-from isovist.types import FloatArray, readonly
 
 SIDE = 2.5
 """Of the cubes in cells.  Of 2.5, 5 and 8 the one whose largest error of attitude is smallest over

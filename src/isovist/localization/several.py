@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isovist.arrays import FloatArray, IntArray
 from isovist.atlas.base import Atlas, Site
 from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.atlas.matching.beams import Beams, Fit
@@ -33,7 +34,6 @@ from isovist.localization.spread import by_coordinate, covariances, information,
 from isovist.poses import AnyPose, Pose3, wrap_angle
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.joined import Joined, Look
-from isovist.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

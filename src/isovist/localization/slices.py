@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import FloatArray, IntArray, once_for_each
 from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.localization.boxes import tasks_of
 from isovist.localization.region import Region
@@ -29,7 +30,6 @@ from isovist.maps.floor import floor_levels
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.level import ground_of
-from isovist.types import FloatArray, IntArray, once_for_each
 
 SQUARE = 0.4  # m
 SLICES = np.array([0.4, 0.8, 1.2, 1.7, 2.3, 3.0, 4.0, 6.0])

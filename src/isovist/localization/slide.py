@@ -16,12 +16,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from isovist.arrays import FloatArray, readonly
 from isovist.atlas.base import Site
 from isovist.atlas.matching.beams import Beams
 from isovist.localization.refine import sums_of, totals_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import longest
-from isovist.types import FloatArray, readonly
 
 STEPS = 8
 """To either side."""

@@ -18,11 +18,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from isovist.arrays import FloatArray, readonly
 from isovist.atlas.base import Site
 from isovist.atlas.matching.beams import Fit
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, Pose, swing
-from isovist.types import FloatArray, readonly
 
 
 def information(

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.atlas.base import Site
 from isovist.localization.answer import Estimate
 from isovist.localization.floors import pays
@@ -23,7 +24,6 @@ from isovist.localization.reasons import Facts, Reason
 from isovist.localization.refine import refine
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing.joined import Joined, Look
-from isovist.types import FloatArray
 
 SCALES = (0.95, 1.05)
 WIDER = (0.85, 0.9, 1.1, 1.15)

@@ -16,12 +16,12 @@ from queue import SimpleQueue
 from threading import Lock
 from typing import Any, BinaryIO
 
+from isovist.arrays import check_whole
 from isovist.atlas.base import AnyScan, Site
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
 from isovist.localization.maps import AnyMaps, site_of
 from isovist.sensing.joined import Joined
-from isovist.types import check_whole
 
 TOGETHER = 32
 """Scans that a worker is given at a time, at most: 16 workers beside a card answer 5650 scans a

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray
+from isovist.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 
 
 class Ending(IntEnum):

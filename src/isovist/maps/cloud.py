@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import FloatArray, readonly
 from isovist.maps.grid2d.occupancy_map import Cell
 from isovist.maps.grid3d.voxel_map import VoxelMap, checked_cloud
-from isovist.types import FloatArray, readonly
 
 SIDES = (0.1, 0.2, 0.4, 0.8)
 """Sides of the cells that clouds become, in m."""

@@ -16,11 +16,11 @@ fits best where the map's own sensor stood.
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import BoolArray, FloatArray, IntArray
 from isovist.errors import InputError
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.maps.grid3d.grids import grid_of_walls
 from isovist.maps.grid3d.voxel_map import VoxelMap
-from isovist.types import BoolArray, FloatArray, IntArray
 
 TILE = 1.0  # m
 VOTES = 4  # columns with an occupied cell that a tile needs

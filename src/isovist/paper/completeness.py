@@ -31,6 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
 from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.surfaces.segment_map import SegmentMap
@@ -39,7 +40,6 @@ from isovist.paper.descriptor.norms import squared_norms
 from isovist.paper.gram.gram import Gram
 from isovist.paper.gram.weight_rules import spread
 from isovist.poses import unit_vectors
-from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 
 SIZES = (4, 8, 16, 32, 64, 128, 256)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import FloatArray, IntArray
 from isovist.basis import DirectionalBasis
 from isovist.basis.profiles import Bump, CosinePower, Profile, Softmax
 from isovist.errors import InputError
@@ -17,7 +18,6 @@ from isovist.paper.descriptor.quadrature import CircleSum, Exact
 from isovist.paper.static.descriptor_grid import DescriptorGrid
 from isovist.paper.static.gauss_newton import Descent, gauss_newton
 from isovist.poses import unit_vectors
-from isovist.types import FloatArray, IntArray
 
 CONVERGENCE_AT = (1.5, 2.0)
 TERMS = (64, 256, 1024, 4096, 16384)

@@ -16,6 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 from isovist.atlas.base import MAJORITY
 from isovist.atlas.data.surfaces import bridge_gaps
 from isovist.atlas.settings import AtlasSettings
@@ -42,7 +43,6 @@ from isovist.poses import AnyPose, Pose, Pose3, wrap_angle
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Range, Signal
-from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 
 WHOLE = 0.99
 """A scan that sees this share of every channel sees all around."""

@@ -39,10 +39,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import FloatArray, readonly
 from isovist.basis import DirectionalBasis, Softmax
 from isovist.errors import InputError
 from isovist.paper.gram.weight_rules import spread
-from isovist.types import FloatArray, readonly
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.report.surveys import area_json, survey_json
 from isovist.surveying.survey import Survey
-from isovist.types import FloatArray
 
 CLASSES = 5
 """Of the share of unique answers, each as wide as the others."""

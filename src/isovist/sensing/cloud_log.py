@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from isovist.arrays import FloatArray, IntArray, readonly
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.log import choose_scans
-from isovist.types import FloatArray, IntArray, readonly
 
 Reader = Callable[[int], CloudScan]
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from isovist.arrays import FloatArray, IntArray, as_floats, once_for_each, readonly
 from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose3
 from isovist.sensing.scan import SHORTEST, as_strengths, check_limits, in_millimetres, scaled_limits
-from isovist.types import FloatArray, IntArray, as_floats, once_for_each, readonly
 
 FEWEST = 50
 """Fewer returns than this are no scan of a place."""

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import ArrayLike, FloatArray, as_floats, check_whole
 from isovist.errors import InputError
-from isovist.types import ArrayLike, FloatArray, as_floats, check_whole
 
 if TYPE_CHECKING:
     from isovist.poses import AnyPose

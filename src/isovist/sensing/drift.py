@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose, swing, way_of
-from isovist.types import FloatArray
 
 LARGEST = 1e9
 """Beyond this a standard deviation in m or rad is none, and its square may be infinite."""

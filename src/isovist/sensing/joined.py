@@ -18,12 +18,12 @@ from typing import TypeVar, cast
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.drift import Drift
 from isovist.sensing.scan import Scan
-from isovist.types import FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

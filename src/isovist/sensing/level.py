@@ -13,12 +13,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from isovist.arrays import FloatArray, once_for_each, readonly
 from isovist.poses import AnyPose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.joined import Joined, Look
 from isovist.sensing.planes import ups_of
 from isovist.sensing.scan import Scan
-from isovist.types import FloatArray, once_for_each, readonly
 
 PATCH = 0.5  # m
 ABOVE = 0.5  # m; returns up to so far above the sensor tell a wall from ground

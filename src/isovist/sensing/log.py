@@ -9,11 +9,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray, as_floats, readonly
 from isovist.errors import InputError
 from isovist.poses import Pose
 from isovist.sensing.scan import Scan
 from isovist.sensing.scan_set import ScanSet
-from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, as_floats, readonly
 
 
 @dataclass(frozen=True, slots=True, eq=False)

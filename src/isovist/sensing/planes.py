@@ -11,9 +11,9 @@ from itertools import combinations
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.types import FloatArray
 
 PATCHES, BETWEEN = float(np.radians(4.0)), float(np.radians(1.5))
 """Angles between the returns that vote, and between those that are their neighbours."""

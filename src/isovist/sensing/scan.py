@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose, Pose3, wrap_angle
-from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 
 if TYPE_CHECKING:
     from isovist.sensing.cloud_scan import CloudScan

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray
 from isovist.errors import InputError
 from isovist.sensing.scan import Scan
-from isovist.types import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

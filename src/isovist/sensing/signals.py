@@ -19,9 +19,9 @@ from typing import Protocol
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray, IntArray
 from isovist.errors import InputError
 from isovist.maps.base import Map
-from isovist.types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isovist.arrays import FloatArray, readonly
 from isovist.atlas.base import Atlas
 from isovist.atlas.data.surfaces import bare_walls
-from isovist.atlas.settings import checked_settings
 from isovist.errors import InputError
 from isovist.exploration.paths import Ground
 from isovist.exploration.propose import Proposal, Rule, propose
@@ -21,8 +21,8 @@ from isovist.sensing.drift import Drift
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.simulate import random_scans
 from isovist.sensing.models.spinning import SpinningLidar
+from isovist.settings import checked_settings
 from isovist.simulation.robot import Robot, RobotSettings, Step
-from isovist.types import FloatArray, readonly
 
 
 @dataclass(frozen=True, slots=True, eq=False)

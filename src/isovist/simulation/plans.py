@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.simulation.worlds import DOOR, draw_floor
-from isovist.types import FloatArray
 
 RESOLUTION = 0.05
 Wall = tuple[float, float, float, float]

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.errors import InputError
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.maps.surfaces.segment_map import SegmentMap
-from isovist.types import FloatArray
 
 DOOR = 0.9  # m
 CORRIDOR = 2.0  # m

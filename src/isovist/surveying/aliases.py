@@ -18,12 +18,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from isovist.atlas.base import Atlas
 from isovist.localization.settings import LocalizationSettings
 from isovist.surveying.lattice import in_sight, neighbours, thinned
 from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.views import Views
-from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 
 CHUNK_BYTES = 1 << 26
 """Of a table of costs."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray, readonly
 from isovist.localization.answer import Answer, Verdict
 from isovist.poses import AnyPose
-from isovist.types import BoolArray, FloatArray, readonly
 
 
 @dataclass(frozen=True, slots=True, eq=False)

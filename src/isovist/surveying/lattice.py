@@ -6,9 +6,9 @@ In space there may be several nodes above each other; a lattice is thinned by it
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import FloatArray, IntArray
 from isovist.atlas.base import Atlas
 from isovist.atlas.data.atlas2d import PlaneAtlas
-from isovist.types import FloatArray, IntArray
 
 
 def lattice_of(atlas: Atlas) -> IntArray:

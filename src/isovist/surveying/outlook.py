@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from isovist.arrays import FloatArray, IntArray
 from isovist.atlas.base import Atlas
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.data.atlas3d import SpaceAtlas
@@ -24,7 +25,6 @@ from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.slopes import descriptor_slopes
 from isovist.surveying.space_views import look_in_space
 from isovist.surveying.views import Views, look
-from isovist.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

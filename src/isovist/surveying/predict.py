@@ -24,6 +24,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray, IntArray
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.locate import locate
@@ -35,7 +36,6 @@ from isovist.surveying.lattice import shares_of_columns
 from isovist.surveying.outlook import Outlook
 from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.views import Views
-from isovist.types import BoolArray, FloatArray, IntArray
 
 MEASURES = 4
 """Of (1)."""

@@ -5,13 +5,13 @@ from enum import StrEnum
 
 import numpy as np
 
+from isovist.arrays import FloatArray, IntArray
 from isovist.atlas.base import Atlas
 from isovist.localization.settings import LocalizationSettings
 from isovist.surveying.aliases import Aliases
 from isovist.surveying.lattice import lattice_of, shares_of_columns
 from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.views import Views
-from isovist.types import FloatArray, IntArray
 
 SELDOM = 0.5
 """Nodes with a smaller share of unique answers, the minority, are bad."""

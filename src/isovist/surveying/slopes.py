@@ -7,9 +7,9 @@ that look into the unknown are left out.
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.atlas.base import FAR
 from isovist.atlas.data.atlas3d import SpaceAtlas
-from isovist.types import FloatArray
 
 
 def descriptor_slopes(atlas: SpaceAtlas) -> tuple[FloatArray, FloatArray]:

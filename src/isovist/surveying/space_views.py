@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from isovist.atlas.base import Atlas
 from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.atlas.data.surfaces import bare_walls
@@ -24,7 +25,6 @@ from isovist.surveying.lattice import in_sight, thinned
 from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.slopes import descriptor_slopes
 from isovist.surveying.views import Progress, Views
-from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -13,16 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import FloatArray, IntArray, readonly
 from isovist.atlas.base import Atlas
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.data.surfaces import bare_walls
 from isovist.atlas.matching.windows import is_even
-from isovist.atlas.settings import checked_settings
 from isovist.errors import InputError
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.simulate import check_lidar, random_scans
 from isovist.sensing.models.spinning import SpinningLidar
+from isovist.settings import checked_settings
 from isovist.storage.files import PathLike, replace_file
 from isovist.surveying.aliases import Aliases
 from isovist.surveying.asking import Asked
@@ -31,7 +32,6 @@ from isovist.surveying.predict import LEAST, predict
 from isovist.surveying.regions import Area
 from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.views import Views
-from isovist.types import FloatArray, IntArray, readonly
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from isovist.atlas.base import Atlas
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.data.surfaces import bare_walls
@@ -42,7 +43,6 @@ from isovist.poses import unit_vectors
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.surveying.lattice import thinned
 from isovist.surveying.settings import SurveyingSettings
-from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 
 PARTS = 8
 """The directions are swept in so many parts, and progress is told after each."""

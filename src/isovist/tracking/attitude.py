@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.atlas.base import AnyScan, Site
 from isovist.basis.directional_basis import DirectionalBasis
 from isovist.localization import attitudes
@@ -27,7 +28,6 @@ from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.level import LEVEL
 from isovist.sensing.planes import ups_of
 from isovist.tracking.motion import mount_of
-from isovist.types import FloatArray
 
 STRAIGHT = float(np.sin(np.radians(60.0)))
 """A place that looks up or down by more has yaw and roll that err together more than they tell."""

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray, IntArray
 from isovist.atlas.base import Site
 from isovist.atlas.matching.beams import Beams
 from isovist.localization.refine import Fits
@@ -30,7 +31,6 @@ from isovist.poses import AnyPose, Pose3, swing, wrap_angle
 from isovist.sensing.drift import UNTOLD, Drift
 from isovist.tracking.gramian import Gramian
 from isovist.tracking.settings import TrackingSettings
-from isovist.types import BoolArray, FloatArray, IntArray
 
 PER_PLACE = ("blocks", "scores", "slips", "inliers", "places", "known")
 """What a frame holds for each place."""

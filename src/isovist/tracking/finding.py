@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray
 from isovist.atlas.base import AnyScan, Site
 from isovist.localization.answer import Verdict
 from isovist.localization.judge import judge
@@ -17,7 +18,6 @@ from isovist.poses import AnyPose
 from isovist.tracking.attitude import Found
 from isovist.tracking.attitude import find as find_turned
 from isovist.tracking.settings import TrackingSettings
-from isovist.types import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

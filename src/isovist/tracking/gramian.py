@@ -46,9 +46,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
 from isovist.errors import InputError
 from isovist.poses import Pose
-from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 
 ARM = 1.0
 """ℓ, in m."""

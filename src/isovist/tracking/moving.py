@@ -6,6 +6,7 @@ expected where there is none, and every place goes along.
 
 import numpy as np
 
+from isovist.arrays import FloatArray, IntArray
 from isovist.atlas.base import AnyScan, Site
 from isovist.errors import InputError
 from isovist.localization.spread import by_coordinate, of_robot
@@ -23,7 +24,6 @@ from isovist.tracking.motion import (
     straightened,
 )
 from isovist.tracking.settings import TrackingSettings
-from isovist.types import FloatArray, IntArray
 
 
 class Moving:

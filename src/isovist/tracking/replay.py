@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.localization.answer import Verdict
 from isovist.localization.judge import is_same
@@ -17,7 +18,6 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, wrap_angle
 from isovist.sensing.cloud_log import CloudLog
 from isovist.sensing.log import Log
-from isovist.types import FloatArray
 
 if TYPE_CHECKING:
     from isovist.tracking.belief import Belief

@@ -25,6 +25,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
 from isovist.atlas.base import Site
 from isovist.atlas.matching.beams import Beams
 from isovist.errors import InputError
@@ -33,7 +34,6 @@ from isovist.localization.spread import by_coordinate, covariances, information
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
 from isovist.tracking.gramian import ARM, Gramian, carry, fade
-from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 
 ROUNDS = 10
 """The last σ of a fit is repeated at most so many times, and a chain is fitted so often, until the

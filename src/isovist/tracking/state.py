@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.atlas.base import Atlas, Site
 from isovist.atlas.matching.beams import Beams
 from isovist.atlas.multimap import SideBySide
@@ -27,7 +28,6 @@ from isovist.storage.files import LARGEST, first_line, quote
 from isovist.tracking.bank import PER_PLACE, Frame
 from isovist.tracking.links import Link
 from isovist.tracking.settings import TrackingSettings
-from isovist.types import FloatArray
 
 if TYPE_CHECKING:
     from isovist.tracking.tracker import Tracker

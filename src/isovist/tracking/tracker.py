@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray, readonly
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.matching.beams import Beams
-from isovist.atlas.settings import checked_settings
 from isovist.errors import InputError
 from isovist.localization.answer import Estimate, Verdict
 from isovist.localization.attitudes import check_attitude, held
@@ -31,6 +31,7 @@ from isovist.poses import AnyPose, Pose
 from isovist.sensing.drift import Drift
 from isovist.sensing.scan import Scan
 from isovist.sensing.standing import Stand
+from isovist.settings import checked_settings
 from isovist.tracking.attitude import followed, levelled, tilt_by, ups_by
 from isovist.tracking.bank import PER_PLACE, Bank, Frame
 from isovist.tracking.belief import RULES, Belief, Evidence, facts_of, is_loose, loosest, sees
@@ -42,7 +43,6 @@ from isovist.tracking.settings import ON_THE_WAY, TrackingSettings
 from isovist.tracking.start import StartFit
 from isovist.tracking.state import from_state, to_state
 from isovist.tracking.window import refine_frames, settle
-from isovist.types import BoolArray, FloatArray, readonly
 
 DOUBTED = 2.0
 """A scan that falls below the usual by so many times the margin of `judge` is held against what a

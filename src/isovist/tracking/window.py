@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray
 from isovist.atlas.base import AnyScan, Site
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.judge import is_same
@@ -20,7 +21,6 @@ from isovist.sensing.joined import joined
 from isovist.sensing.scan import Scan
 from isovist.tracking.bank import Bank, Frame
 from isovist.tracking.start import StartFit, refine_chain
-from isovist.types import BoolArray, FloatArray
 
 FRAMES = 3
 """As many as `isovist locate` takes of a log as a rule; more drift apart."""

@@ -105,7 +105,7 @@ def test_a_map_that_no_memory_holds_is_refused(world, per_cell, more, nodes, mon
     """Before any is taken; where the cells alone would fit, its nodes count too."""
     cells = world.cells
     have = per_cell * cells.size + more if more else 1e6
-    monkeypatch.setattr("isovist.types.memory", lambda: have)
+    monkeypatch.setattr("isovist.arrays.memory", lambda: have)
     with refused(code="too_large") as caught:
         iv.build(world)
     said = str(caught.value)

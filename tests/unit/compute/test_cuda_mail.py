@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from isovist.arrays import readonly
 from isovist.compute import ALIGNED, LAYOUTS, NOT_READY, TURNS, CudaBackend, Mail, Post, in_turns
-from isovist.types import readonly
 
 POINTER = ctypes.c_uint64
 KINDS = {

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.errors import InputError, MissingExtraError
 from isovist.localization.answer import Estimate
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.poses import AnyPose, Pose, Pose3
-from isovist.types import FloatArray
 
 POSE = "geometry_msgs/msg/PoseWithCovarianceStamped"
 POSES = "geometry_msgs/msg/PoseArray"

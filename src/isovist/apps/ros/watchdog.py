@@ -7,11 +7,11 @@ wrong when two checks in a row disagree: one scan may show a crowd.
 from collections import Counter
 from collections.abc import Callable
 
+from isovist.arrays import FloatArray
 from isovist.atlas.base import AnyScan
 from isovist.localization.check import check
 from isovist.localization.maps import AnyMaps
 from isovist.poses import Pose
-from isovist.types import FloatArray
 
 ROW = 2
 """Checks in a row that must disagree."""

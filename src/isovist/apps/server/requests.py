@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from isovist.apps.web.parameters import FARTHEST, Ask
+from isovist.arrays import FloatArray
 from isovist.atlas.base import AnyScan
 from isovist.errors import InputError
 from isovist.io.scans.read import read_scan, scan_from_fields
@@ -23,7 +24,6 @@ from isovist.localization.region import Region
 from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.storage.files import about, quote
-from isovist.types import FloatArray
 
 BINARY = ("application/octet-stream", "application/x-npz", "application/zip")
 SCAN, MAP = ("scan", "sensor"), ("map", "near", "heading")

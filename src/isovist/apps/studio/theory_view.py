@@ -7,6 +7,7 @@ import numpy as np
 
 from isovist.apps.studio.view_models import rounded
 from isovist.apps.web.parameters import Ask
+from isovist.arrays import FloatArray
 from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.surfaces.segment_map import SegmentMap
@@ -17,7 +18,6 @@ from isovist.paper.example import TRUE_PLACE, paper_room, profile_of
 from isovist.paper.gram.gram import Gram
 from isovist.poses import unit_vectors
 from isovist.report.figures.plans import outline_of
-from isovist.types import FloatArray
 
 ANGLES = 360
 """Directions in which weights and what is remembered are told."""

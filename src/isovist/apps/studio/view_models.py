@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from isovist.apps.studio.session_store import Site
+from isovist.arrays import FloatArray
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.data.atlas3d import SpaceAtlas
@@ -26,7 +27,6 @@ from isovist.report.answers import chance_text, estimate_text, pose_json, spread
 from isovist.report.figures.cells import known_bounds
 from isovist.report.figures.space import slice_of
 from isovist.sensing.scan import Scan
-from isovist.types import FloatArray
 
 BEAMS = {2: 720, 3: 4000}
 """Most beams that are drawn, in the plane and in space."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
 from isovist.atlas.base import DAMPING, FAR, MAJORITY, AnyScan, Atlas
 from isovist.atlas.data.reflectance import (
     Shine,
@@ -42,7 +43,6 @@ from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap, distance_to_wa
 from isovist.maps.sweep.sweep2d import KNOWN, felt, free_nodes, summing
 from isovist.poses import Pose, unit_vectors
 from isovist.sensing.scan import Scan
-from isovist.types import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
 
 SIGNALS = ("range", "range+intensity")
 """What an atlas of the plane can be searched by."""

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
 from isovist.atlas.base import DAMPING, AnyScan, Atlas
 from isovist.atlas.data.reflectance import Shine, comparable, gloss_of, ignored, shine_of
 from isovist.atlas.data.surfaces import bare_walls, bridge_gaps
@@ -36,7 +37,6 @@ from isovist.maps.grid3d.ray_fields import Near, Walk
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.types import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
 
 COARSE = 3
 """Nodes are at least so many cells apart: nearer ones see the same cells."""

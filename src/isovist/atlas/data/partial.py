@@ -6,6 +6,7 @@ the descriptors of the nodes in it.  What rays walk on is made anew from the cel
 
 import numpy as np
 
+from isovist.arrays import FloatArray, readonly
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.data.reflectance import shine_of, spread_reflectance
 from isovist.atlas.data.surfaces import bare_walls, bridge_gaps
@@ -17,7 +18,6 @@ from isovist.poses import Pose
 from isovist.storage.array_folder import Manifest, check_kind, manifest_at
 from isovist.storage.files import PathLike
 from isovist.storage.locations import Place, place_of
-from isovist.types import FloatArray, readonly
 
 Band = tuple[int, int]
 """First cell, and the one after the last."""

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import Float32Array, FloatArray, IntArray, readonly
 from isovist.atlas.base import FAR, MAJORITY
 from isovist.atlas.settings import BeamModel
 from isovist.compute.likelihood.beam_model import EXPLAINED
@@ -31,7 +32,6 @@ from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.maps.sweep.sweep2d import sweep_ranges
 from isovist.poses import unit_vectors
-from isovist.types import Float32Array, FloatArray, IntArray, readonly
 
 AT_ONCE = 16
 """Directions that are swept at once for (3): so they take 1 kB per node."""

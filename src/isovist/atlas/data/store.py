@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, as_floats
 from isovist.atlas.base import Atlas
 from isovist.atlas.data.atlas2d import SIGNALS, PlaneAtlas
 from isovist.atlas.data.atlas3d import SpaceAtlas
@@ -25,7 +26,6 @@ from isovist.maps.grid3d.ray_fields import Near, Walk
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.storage.array_folder import check_folder, read_folder, read_manifest, write_folder
 from isovist.storage.files import PathLike, first_line
-from isovist.types import ArrayLike, as_floats
 
 KIND, VERSION, BY_BLOCKS = "atlas", 2, 3
 """Of an atlas, of its format, and of that of large maps in space (`maps.grid3d.grids`)."""

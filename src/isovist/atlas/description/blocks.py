@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isovist.arrays import Float32Array, FloatArray, IntArray
 from isovist.atlas.base import FAR, MAJORITY
 from isovist.atlas.description.tiles import around, cut, inside
 from isovist.atlas.matching.channels import RAYS
@@ -18,7 +19,6 @@ from isovist.maps.sweep.sweep2d import Part, blocks_of, describe_field
 from isovist.maps.sweep.sweep3d import VoxelSweep
 from isovist.maps.sweep.sweep3d import blocks_of as blocks_in_space
 from isovist.poses import unit_vectors
-from isovist.types import Float32Array, FloatArray, IntArray
 
 PARTS = 8
 """The directions are swept in so many parts, and progress is told after each."""

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import Float32Array, IntArray
 from isovist.atlas.description.tiles import Block
 from isovist.compute.infra.threads import COUNT
 from isovist.errors import InputError, MissingExtraError
-from isovist.types import Float32Array, IntArray
 
 LOCAL = re.compile(r"local:([1-9][0-9]{0,2})")
 PATIENCE_S = 30

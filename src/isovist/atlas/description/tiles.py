@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from isovist.types import Float32Array, IntArray
+from isovist.arrays import Float32Array, IntArray
 
 Progress = Callable[[float], None]
 Box = tuple[slice, slice]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import Float32Array, FloatArray, IntArray
 from isovist.compute.backend import firmest
-from isovist.types import Float32Array, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.types import BoolArray, Float32Array, FloatArray, readonly
+from isovist.arrays import BoolArray, Float32Array, FloatArray, readonly
 
 FINE = 512
 """Steps of a search in the most that a channel costs that is too short: 0.05 % of a range, where

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import FloatArray, IntArray, readonly
 from isovist.atlas.data.reflectance import Shine, brightness
 from isovist.atlas.matching.channels import PHASES, RAYS, Window
 from isovist.atlas.settings import AtlasSettings
@@ -29,7 +30,6 @@ from isovist.errors import InputError
 from isovist.poses import unit_vectors
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
-from isovist.types import FloatArray, IntArray, readonly
 
 KEPT = 16
 """Scans and sensors whose channels are kept: a scan is asked for again on every map, and when a

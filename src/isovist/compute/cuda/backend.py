@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import Float32Array, IntArray
 from isovist.compute.backend import (
     Backend,
     Boxes,
@@ -34,7 +35,6 @@ from isovist.compute.backend import (
 from isovist.compute.cuda.branch_and_bound import BLOCK, complete
 from isovist.compute.cuda.transfer import Mail, Post, in_turns
 from isovist.errors import InputError
-from isovist.types import Float32Array, IntArray
 
 OPTIONS = ("--std=c++17", "--fmad=false")
 COMMON = '#include "common.cuh"'

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import FloatArray, IntArray
 from isovist.compute.backend import Boxes, Rounds
-from isovist.types import FloatArray, IntArray
 
 BLOCK = 256
 BEAMS = 256

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.errors import FileError
 from isovist.io.bags import LASER_SCAN, choose, read_messages, scan_of, time_of
 from isovist.io.logs.frames import SAY_PLACE, frame_name, place_on_robot
 from isovist.io.logs.odometry import Moves, only, outside
 from isovist.poses import Pose
 from isovist.sensing.log import Log
-from isovist.types import FloatArray
 
 
 def read_bag_log(

@@ -34,10 +34,10 @@ from typing import IO
 
 import numpy as np
 
+from isovist.arrays import FloatArray, readonly
 from isovist.errors import FileError
 from isovist.sensing.scan_set import ScanSet
 from isovist.storage.files import LARGEST, PathLike, existing_file, quote, unreadable
-from isovist.types import FloatArray, readonly
 
 KINDS = ("FLASER", "ROBOTLASER1", "RAWLASER1")
 MAX_LINE = 1 << 20

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.errors import FileError
 from isovist.io.bags import time_of
 from isovist.poses import Pose, Pose3
 from isovist.storage.files import LARGEST
-from isovist.types import FloatArray
 
 SAY_PLACE = "Say it as `T_robot_sensor`, at the command line `--sensor X Y YAW`."
 STILL = 0.02

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.errors import FileError
 from isovist.poses import AnyPose, Pose3
 from isovist.sensing.cloud_log import CloudLog
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.storage.files import existing_file, is_folder
-from isovist.types import FloatArray
 
 
 def is_kitti(path: Path) -> bool:

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.errors import FileError
 from isovist.io.bags import ODOMETRY, TRANSFORMS, choose, time_of
 from isovist.io.logs.frames import Frames, frame_name
 from isovist.poses import Pose3
 from isovist.storage.files import LARGEST, quote
-from isovist.types import FloatArray
 
 FASTEST = 50.0
 """No robot drives faster, in m/s: twice what cars do in towns."""

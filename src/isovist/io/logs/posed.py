@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.errors import FileError
 from isovist.io.logs.carmen import read_carmen
 from isovist.io.logs.read import BAGS, CARMEN, check_prefix, mount_or_truth
 from isovist.io.scans.sets import read_scan_set
 from isovist.sensing.scan import Scan
 from isovist.storage.files import PathLike
-from isovist.types import FloatArray
 
 
 def read_posed(path: PathLike, prefix: str = "") -> tuple[list[Scan], FloatArray]:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.errors import FileError, InputError
 from isovist.io.logs.carmen import read_carmen_offset
 from isovist.io.scans.sets import read_scan_set
@@ -24,7 +25,6 @@ from isovist.poses import Pose
 from isovist.sensing.log import Log
 from isovist.sensing.scan_set import ScanSet
 from isovist.storage.files import PathLike, existing_file, is_folder
-from isovist.types import FloatArray
 
 SAME = 0.01
 """Poses of a CARMEN log that differ by less, in m and rad, say the same: digits are cut off."""

@@ -6,9 +6,9 @@ plane z is 0 and the rotation is about z.
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, as_floats
 from isovist.poses import Pose3
 from isovist.storage.files import PathLike, replace_file
-from isovist.types import ArrayLike, as_floats
 
 
 def write_tum(path: PathLike, times: ArrayLike, poses: ArrayLike) -> None:

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
 from isovist.errors import FileError
 from isovist.storage.files import PathLike, quote, read_json, replace_file
-from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 
 MAX_BYTES = 256 << 20
 """Largest file that is read."""

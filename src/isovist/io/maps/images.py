@@ -24,9 +24,9 @@ from PIL.PngImagePlugin import PngImageFile
 from PIL.PpmImagePlugin import PpmImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 
+from isovist.arrays import BoolArray, check_memory
 from isovist.errors import FileError
 from isovist.storage.files import about, existing_file, quote
-from isovist.types import BoolArray, check_memory
 
 MAX_CELLS = 400_000_000
 """Largest image that is read, in pixels (20 000 × 20 000)."""

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.errors import FileError, InputError, MissingExtraError
 from isovist.maps.surfaces.mesh_map import Free, MeshMap, checked_faces
 from isovist.storage.files import PathLike, about, decoding, existing_file, read_bytes
-from isovist.types import FloatArray
 
 FORMATS = ".ply, .obj, .stl, .off, .glb"
 LIMIT = 1 << 32

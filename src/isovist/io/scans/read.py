@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.errors import FileError, InputError
 from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
@@ -37,7 +38,6 @@ from isovist.storage.files import (
     read_npz,
     replace_file,
 )
-from isovist.types import FloatArray
 
 MAX_BYTES = 64 << 20
 """Largest file that is read as one scan."""

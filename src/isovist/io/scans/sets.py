@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import FloatArray, readonly
 from isovist.errors import FileError
 from isovist.sensing.scan_set import ScanSet
 from isovist.storage.files import LARGEST, PathLike, read_npz
-from isovist.types import FloatArray, readonly
 
 MAX_BYTES = 2 << 30
 """Largest file that is read, unpacked."""

@@ -12,8 +12,8 @@ are simplified so that no corner of theirs is farther than the tolerance from wh
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import BoolArray, FloatArray
 from isovist.maps.grid2d.mapping import count
-from isovist.types import BoolArray, FloatArray
 
 
 def rasterise(segments: FloatArray, resolution: float) -> tuple[BoolArray, FloatArray]:

@@ -8,7 +8,7 @@ King moves of small maps are counted without it: to import SciPy takes longer th
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.types import BoolArray, Float32Array
+from isovist.arrays import BoolArray, Float32Array
 
 LARGE = 2_000_000
 """Cells of a map of the plane from which on kernels are worth compiling: 1.5 s, once on a machine,

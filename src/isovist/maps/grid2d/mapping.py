@@ -19,10 +19,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats
 from isovist.errors import InputError
 from isovist.maps.grid2d.occupancy_map import Cell
 from isovist.poses import unit_vectors
-from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats
 
 MARGIN = 2
 PARTS = 8

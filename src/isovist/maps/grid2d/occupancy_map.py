@@ -15,11 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.errors import InputError
-from isovist.maps.base import Hits
-from isovist.maps.grid2d.distance import distance_to, king_moves
-from isovist.poses import Pose
-from isovist.types import (
+from isovist.arrays import (
     ArrayLike,
     BoolArray,
     Float32Array,
@@ -29,6 +25,10 @@ from isovist.types import (
     readonly,
     restore,
 )
+from isovist.errors import InputError
+from isovist.maps.base import Hits
+from isovist.maps.grid2d.distance import distance_to, king_moves
+from isovist.poses import Pose
 
 if TYPE_CHECKING:
     from isovist.maps.grid2d.mapping import Beams

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import BoolArray, IntArray, readonly, restore
 from isovist.compute.grids.layout import FREE_ROW, OWN, SIDE, UNKNOWN_ROW
 from isovist.errors import InputError
-from isovist.types import BoolArray, IntArray, readonly, restore
 
 FREE, OCCUPIED, UNKNOWN = 0, 1, 2
 MOST_BLOCKS = 1 << 26

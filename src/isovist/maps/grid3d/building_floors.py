@@ -8,10 +8,10 @@ the whole map, and heights of sensors are measured from the floor of each storey
 
 import numpy as np
 
+from isovist.arrays import BoolArray, IntArray
 from isovist.errors import InputError
 from isovist.maps.grid2d.occupancy_map import Cell
 from isovist.maps.grid3d.voxel_map import VoxelMap
-from isovist.types import BoolArray, IntArray
 
 COVERED = 0.5
 """Share of the ground that a slab covers: stairwells and halls leave holes in it."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import IntArray, readonly, restore
 from isovist.maps.grid2d.occupancy_map import beside
 from isovist.maps.grid3d.blocks import FREE, OCCUPIED, UNKNOWN, Blocks, Shape
-from isovist.types import IntArray, readonly, restore
 
 SMALL = 1 << 27
 """Cells of the largest box that is kept whole: with what rays walk on and the distances to walls it

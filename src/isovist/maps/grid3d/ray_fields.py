@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import Float32Array, IntArray, readonly, restore
 from isovist.compute.grids.layout import FREE_ROW, OPEN, OWN, SIDE, UNKNOWN_ROW
 from isovist.errors import InputError
 from isovist.maps.grid2d.occupancy_map import NO_WALL, distance_to_walls, skip_of
 from isovist.maps.grid3d.blocks import UNKNOWN, Blocks, Shape
 from isovist.maps.grid3d.grids import Grid, Whole
-from isovist.types import Float32Array, IntArray, readonly, restore
 
 TOGETHER = 2048
 """Blocks whose distances are found at a time."""

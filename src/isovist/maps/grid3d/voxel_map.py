@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly, restore
 from isovist.errors import InputError
 from isovist.maps.base import Hits
 from isovist.maps.grid2d.occupancy_map import (
@@ -26,7 +27,6 @@ from isovist.maps.grid2d.occupancy_map import (
 from isovist.maps.grid3d.blocks import blocks_of
 from isovist.maps.grid3d.grids import SMALL, Grid, grid_of_cells, grid_of_walls
 from isovist.maps.grid3d.ray_fields import Walk
-from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly, restore
 
 if TYPE_CHECKING:
     from isovist.maps.surfaces.mesh_map import MeshMap

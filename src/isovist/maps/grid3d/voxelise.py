@@ -7,10 +7,10 @@ connected part of them is free as a whole, or not at all.
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import FloatArray
 from isovist.maps.grid2d.occupancy_map import Cell
 from isovist.maps.grid3d.voxel_map import check_size
 from isovist.maps.surfaces.mesh_map import MeshMap
-from isovist.types import FloatArray
 
 MARGIN = 1.5
 """Cells around the mesh.  The half lets faces at its bounds run through the middle of cells."""

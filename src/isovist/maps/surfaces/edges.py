@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.types import IntArray, readonly
+from isovist.arrays import IntArray, readonly
 
 
 @dataclass(frozen=True, slots=True, eq=False)

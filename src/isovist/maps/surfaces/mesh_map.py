@@ -14,11 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.errors import InputError
-from isovist.maps.base import Hits
-from isovist.maps.grid2d.occupancy_map import as_points, check_length
-from isovist.maps.surfaces.edges import Edges
-from isovist.types import (
+from isovist.arrays import (
     ArrayLike,
     BoolArray,
     Float32Array,
@@ -27,6 +23,10 @@ from isovist.types import (
     as_floats,
     readonly,
 )
+from isovist.errors import InputError
+from isovist.maps.base import Hits
+from isovist.maps.grid2d.occupancy_map import as_points, check_length
+from isovist.maps.surfaces.edges import Edges
 
 if TYPE_CHECKING:
     from isovist.maps.surfaces.open3d_rays import Scene

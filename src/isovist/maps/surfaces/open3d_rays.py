@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import FloatArray, IntArray
 from isovist.errors import MissingExtraError
 from isovist.maps.base import Ending
-from isovist.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

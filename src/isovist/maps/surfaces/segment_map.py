@@ -9,10 +9,10 @@ import shapely
 from shapely import GeometryCollection
 from shapely.geometry.base import BaseGeometry
 
+from isovist.arrays import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly
 from isovist.errors import InputError
 from isovist.maps.base import Ending, Hits
 from isovist.maps.surfaces.split import split_crossings
-from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import shapely
 
+from isovist.arrays import FloatArray, IntArray
 from isovist.errors import InputError
-from isovist.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from isovist.maps.surfaces.segment_map import SegmentMap

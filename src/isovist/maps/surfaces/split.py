@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import shapely
 
-from isovist.types import FloatArray, IntArray
+from isovist.arrays import FloatArray, IntArray
 
 TOUCH = 1e-9  # m: ends this near to another segment are taken to lie on it
 

@@ -19,12 +19,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly
 from isovist.compute.backend import Rays, computing
 from isovist.errors import InputError
 from isovist.maps.base import Ending
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap, beside, check_length, check_reach
 from isovist.maps.grid3d.voxel_map import VoxelMap
-from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly
 
 Transform = Literal["linear", "logarithmic", "saturating"]
 TRANSFORMS: tuple[Transform, ...] = ("linear", "logarithmic", "saturating")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly
 from isovist.errors import InputError
 from isovist.maps.base import Ending
 from isovist.maps.grid2d.occupancy_map import Cell
@@ -24,7 +25,6 @@ from isovist.maps.sweep.sweep2d import (
     reach_in_cells,
     summing,
 )
-from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly
 
 EDGE = 3
 LAYERS = 16  # whose ranges are put in place together: a line of cache holds as many

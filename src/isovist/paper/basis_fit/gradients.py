@@ -29,13 +29,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import minimize
 
+from isovist.arrays import FloatArray, IntArray
 from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.paper.descriptor.moments import Moments
 from isovist.paper.descriptor.quadrature import CircleSum, Rule
 from isovist.paper.gram.weight_rules import sphere_rule
 from isovist.renamed import rename_attributes
-from isovist.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.atlas.settings import AtlasSettings
 from isovist.basis import Bump, CosinePower, DirectionalBasis, Softmax
 from isovist.errors import FileError, InputError
@@ -30,7 +31,6 @@ from isovist.paper.descriptor.moments import Moments
 from isovist.paper.descriptor.quadrature import CircleSum, EqualArea
 from isovist.sensing.signals import Range
 from isovist.storage.files import PathLike, read_json, replace_file
-from isovist.types import FloatArray
 
 SHARPNESS = 20.0
 """β: a pair at the mean distance counts e⁻²⁰ of one at none."""

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
 from isovist.basis import Band, DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.base import Map
@@ -54,7 +55,6 @@ from isovist.poses import unit_vectors
 from isovist.renamed import rename_argument, rename_attributes
 from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Range, Seen, Signal, seen_by
-from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 
 _BLOCK = 256  # points whose quadrature nodes are held at once
 FINEST, HALVINGS = 1e-9, 26

@@ -20,13 +20,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, FloatArray, IntArray, as_floats, readonly
 from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.basis_fit.gradients import pull_back
 from isovist.paper.descriptor.moments import Moments
 from isovist.sensing.signals import Intensity, Range, Signal
-from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, readonly
 
 
 @dataclass(frozen=True, slots=True, eq=False)

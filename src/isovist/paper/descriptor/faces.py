@@ -22,12 +22,12 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
+from isovist.arrays import BoolArray, FloatArray, IntArray
 from isovist.basis import DirectionalBasis, Softmax
 from isovist.errors import InputError
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.paper.descriptor.quadrature import Exact, Nodes
 from isovist.sensing.signals import Seen
-from isovist.types import BoolArray, FloatArray, IntArray
 
 _FLAT = 1e-12  # share of the distance by which a face in front must be in front
 _GRID = 1e-13  # share of the size of a face to which shapes are rounded when they are cut

@@ -12,11 +12,11 @@ to its middle to see whether it is visible; the rest is left to the sum over dir
 
 import numpy as np
 
+from isovist.arrays import FloatArray, IntArray
 from isovist.basis import Band, DirectionalBasis
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.paper.descriptor.quadrature import sum_all
 from isovist.sensing.signals import Seen, Signal
-from isovist.types import FloatArray, IntArray
 
 _GRAZING = 0.3  # largest |n·θ| of a corner or the middle
 _SMALL = 3.0  # spacings of the directions; smaller faces are met too seldom to matter

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, FloatArray, IntArray, as_floats, readonly
 from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.base import Map
@@ -41,7 +42,6 @@ from isovist.paper.descriptor.quadrature import (
 )
 from isovist.paper.descriptor.shadows import find_jumps, jump_terms
 from isovist.sensing.signals import Range, Signal
-from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, readonly
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,12 +16,12 @@ whose limit at D = 0 is c_p c_q (T_b − T_a).
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, FloatArray, IntArray, as_floats
 from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.surfaces.segment_map import Pieces, SegmentMap
 from isovist.paper.descriptor.quadrature import Exact, check_free, check_view, place_exact
 from isovist.sensing.signals import Range, Signal
-from isovist.types import ArrayLike, FloatArray, IntArray, as_floats
 
 _BLOCK = 512  # points held at once
 

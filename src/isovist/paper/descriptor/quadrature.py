@@ -24,6 +24,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, FloatArray, IntArray, as_floats, check_whole, readonly
 from isovist.basis import Band, DirectionalBasis, Softmax
 from isovist.basis.directional_basis import fibonacci_sphere
 from isovist.basis.mesh_norm import circle_gaps
@@ -33,7 +34,6 @@ from isovist.maps.base import Map
 from isovist.maps.surfaces.segment_map import Pieces, SegmentMap
 from isovist.poses import unit_vectors
 from isovist.sensing.signals import Seen, Signal
-from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, check_whole, readonly
 
 _ARCS = 40  # of the circle, on which a profile of one's own is tried
 _HALVINGS = 11  # of a quarter of its support, in vain: a piece would be a thousandth of a rad

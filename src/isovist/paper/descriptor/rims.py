@@ -20,12 +20,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import FloatArray, IntArray
 from isovist.basis import Band, DirectionalBasis
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.maps.surfaces.segment_map import Pieces, SegmentMap
 from isovist.paper.descriptor.silhouette import Panels, place_nodes, split_evenly, sum_curves
 from isovist.sensing.signals import Seen, Signal
-from isovist.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

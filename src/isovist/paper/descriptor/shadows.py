@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import FloatArray, IntArray
 from isovist.maps.surfaces.segment_map import Pieces, SegmentMap
 from isovist.paper.descriptor.quadrature import seen_along
 from isovist.paper.descriptor.rims import find_rims
 from isovist.poses import unit_vectors
 from isovist.sensing.signals import Seen, Signal
-from isovist.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,11 +26,11 @@ from typing import Protocol
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray, IntArray
 from isovist.basis import Band, DirectionalBasis
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.paper.descriptor.quadrature import sum_all
 from isovist.sensing.signals import Seen, Signal
-from isovist.types import BoolArray, FloatArray, IntArray
 
 _HAIR = 1e-7  # rad, to either side of an edge
 _LONGEST = 0.15  # rad, a first panel

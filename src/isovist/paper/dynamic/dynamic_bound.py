@@ -42,10 +42,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
+from isovist.arrays import ArrayLike, FloatArray, as_floats
 from isovist.errors import InputError
 from isovist.paper.dynamic.observability import gramians
 from isovist.paper.dynamic.observations import Course
-from isovist.types import ArrayLike, FloatArray, as_floats
 
 MARGIN = 1.25
 """On suprema that are known only at samples."""

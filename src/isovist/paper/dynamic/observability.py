@@ -22,9 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
 from isovist.paper.dynamic.observations import Course
 from isovist.tracking.gramian import Gramian, whiten
-from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,6 +28,7 @@ from typing import Protocol
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.surfaces.mesh_map import MeshMap
@@ -39,7 +40,6 @@ from isovist.paper.static.map_space import Field, MapField
 from isovist.poses import Pose
 from isovist.tracking.gramian import ARM
 from isovist.tracking.start import motions_since_start
-from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 
 
 class Course(Protocol):

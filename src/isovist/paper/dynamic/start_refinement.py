@@ -28,6 +28,7 @@ Odometry is taken as exact.  `tracking.trajectory` fits the same start to the wa
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
 from isovist.errors import InputError
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import by_coordinate
@@ -40,7 +41,6 @@ from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Range
 from isovist.tracking.gramian import whiten
 from isovist.tracking.start import StartFit
-from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 
 
 def descriptor_noise(descriptor: Descriptor, scan: Scan, sigma: float) -> FloatArray:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
 from isovist.atlas.settings import AtlasSettings
 from isovist.basis.directional_basis import DirectionalBasis, fibonacci_sphere
 from isovist.errors import InputError
@@ -23,7 +24,6 @@ from isovist.paper.descriptor.quadrature import EqualArea
 from isovist.paper.static.map_space import Field, MapField
 from isovist.poses import unit_vectors
 from isovist.sensing.signals import Range
-from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 
 LOOKS = 4
 """Observations on a leg."""

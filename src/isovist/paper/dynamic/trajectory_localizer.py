@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.surfaces.segment_map import SegmentMap
@@ -35,7 +36,6 @@ from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.tracking.gramian import ARM
 from isovist.tracking.start import StartFit
-from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 
 CANDIDATES = 12
 """Places of the first scan that are carried along."""

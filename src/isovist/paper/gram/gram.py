@@ -42,6 +42,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import circulant
 
+from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
 from isovist.basis import DirectionalBasis, Softmax
 from isovist.errors import InputError
 from isovist.paper.descriptor.quadrature import CircleSum, Rule
@@ -49,7 +50,6 @@ from isovist.paper.gram.weight_rules import Sector, circle_rule, in_blocks, sett
 from isovist.poses import unit_vectors
 from isovist.renamed import rename_argument, rename_attributes, warn
 from isovist.sensing.scan import Scan
-from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 
 KEEP = 1e-8  # τ, the smallest singular value that is kept, relative to the largest
 _LONGEST_FFT = 1 << 15

@@ -26,12 +26,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
 from isovist.basis import DirectionalBasis
 from isovist.basis.mesh_norm import circle_gaps
 from isovist.errors import InputError
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.norms import visible_feet
-from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 
 
 @dataclass(frozen=True, slots=True, eq=False)

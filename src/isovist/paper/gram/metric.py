@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
+from isovist.arrays import FloatArray, IntArray, readonly
 from isovist.errors import InputError
 from isovist.paper.localizer import PaperLocalizer
-from isovist.types import FloatArray, IntArray, readonly
 
 FAR = 4.0
 """Aliases are farther apart than this, in spacings of the grid."""

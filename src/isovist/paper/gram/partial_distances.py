@@ -16,8 +16,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray
 from isovist.errors import InputError
-from isovist.types import BoolArray, FloatArray
 
 Norm = Literal["euclid", "gram", "truncated"]
 NORMS: tuple[Norm, ...] = get_args(Norm)

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, FloatArray, readonly
 from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.paper.descriptor.quadrature import EqualArea, Exact, Rule, check_view
 from isovist.poses import unit_vectors
-from isovist.types import ArrayLike, FloatArray, readonly
 
 _LARGEST_DEGREE = 1024
 _BLOCK = 8192  # nodes whose weights are held at once

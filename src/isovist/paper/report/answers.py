@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.paper.basis_fit.separation import Learnt
 from isovist.paper.dynamic.dynamic_bound import Assumption
 from isovist.paper.dynamic.steering import Drive
@@ -16,7 +17,6 @@ from isovist.paper.localizer import PaperAnswer
 from isovist.paper.static.static_bound import PlaceBound
 from isovist.poses import Pose3
 from isovist.report.answers import finite, pose_json
-from isovist.types import FloatArray
 
 LISTED = 4
 """Nodes that are told, as in the paper's table."""

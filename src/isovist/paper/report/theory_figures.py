@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.basis import DirectionalBasis
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.gram.gram import Projection
@@ -12,7 +13,6 @@ from isovist.paper.stability import Tradeoff
 from isovist.poses import unit_vectors
 from isovist.report.figures.figures import ACCENT, INK, SECOND, SOFT
 from isovist.report.figures.plans import draw_map
-from isovist.types import FloatArray
 
 
 def draw_reconstruction(

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.paper.dynamic.observability import gramians, rate
 from isovist.paper.statements.localization import corridor
 from isovist.paper.statements.statement import Finding, Statement, Trial, each, worst_of
 from isovist.paper.statements.worlds.cases import RoomField, directions, field_points, random_field
 from isovist.paper.static.map_space import Field
-from isovist.types import FloatArray
 
 MARGIN = 1.25
 _NODES = 12

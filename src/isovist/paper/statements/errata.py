@@ -6,6 +6,7 @@ Each is tried on one case that decides it, on the maps of line segments of the p
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.basis import DirectionalBasis
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
@@ -15,7 +16,6 @@ from isovist.paper.statements.statement import Finding, Statement, Trial
 from isovist.paper.static.descriptor_grid import DescriptorGrid
 from isovist.poses import unit_vectors
 from isovist.sensing.signals import Intensity, Signal, SurfaceGradient
-from isovist.types import FloatArray
 
 _RAYS = 1 << 16
 

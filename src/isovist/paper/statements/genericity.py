@@ -15,13 +15,13 @@ degenerate, and for a range that is cut off so is every map whose walls are beyo
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.basis import DirectionalBasis
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.dynamic.observability import gramians
 from isovist.paper.statements.statement import Finding, Statement, Trial
 from isovist.sensing.signals import Range
-from isovist.types import FloatArray
 
 _REACH = 5.0
 """Longest range, in m."""

@@ -7,6 +7,7 @@ four cases.
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.basis import DirectionalBasis
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.dynamic.dynamic_bound import dynamic_bound
@@ -17,7 +18,6 @@ from isovist.paper.statements.statement import Finding, Statement, Trial, each, 
 from isovist.paper.statements.worlds.cases import directions
 from isovist.paper.statements.worlds.scenes import free_points, random_room
 from isovist.paper.static.map_space import MapField
-from isovist.types import FloatArray
 
 _NODES = 6
 

@@ -12,6 +12,7 @@ import numpy as np
 import shapely
 from scipy.spatial import cKDTree
 
+from isovist.arrays import FloatArray
 from isovist.basis import DirectionalBasis
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
@@ -29,7 +30,6 @@ from isovist.paper.static.gauss_newton import injectivity
 from isovist.paper.static.map_space import MapField
 from isovist.poses import unit_vectors
 from isovist.sensing.signals import Range
-from isovist.types import FloatArray
 
 MARGIN = 1.25
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.basis import DirectionalBasis
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
@@ -32,7 +33,6 @@ from isovist.paper.static.map_space import (
     remainders,
 )
 from isovist.sensing.signals import Seen, range_gradients
-from isovist.types import FloatArray
 
 
 @each_room(1.0)

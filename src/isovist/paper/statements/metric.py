@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.basis import DirectionalBasis
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.norms import squared_norms
@@ -30,7 +31,6 @@ from isovist.paper.statements.worlds.cases import (
 )
 from isovist.paper.statements.worlds.scenes import free_points, random_room
 from isovist.paper.static.map_space import bi_lipschitz
-from isovist.types import FloatArray
 
 
 def _signals(trial: Trial, gram: Gram, count: int) -> tuple[FloatArray, FloatArray]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.basis import DirectionalBasis
 from isovist.paper.completeness import (
     Function,
@@ -36,7 +37,6 @@ from isovist.paper.statements.worlds.scenes import (
     random_round,
     round_points,
 )
-from isovist.types import FloatArray
 
 
 @each_room(1e-9)

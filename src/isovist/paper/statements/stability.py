@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.basis import DirectionalBasis
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.stability import (
@@ -25,7 +26,6 @@ from isovist.paper.statements.worlds.scenes import (
     random_round,
     round_points,
 )
-from isovist.types import FloatArray
 
 
 def _change(trial: Trial, one: DirectionalBasis, two: DirectionalBasis) -> tuple[FloatArray, float]:

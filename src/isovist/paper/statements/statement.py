@@ -12,7 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
-from isovist.types import ArrayLike, FloatArray
+from isovist.arrays import ArrayLike, FloatArray
 
 FULL, QUICK = 1000, 40
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.basis import DirectionalBasis, Softmax
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import CircleSum, EqualArea
@@ -18,7 +19,6 @@ from isovist.paper.statements.worlds.scenes import (
     random_round,
     round_points,
 )
-from isovist.types import FloatArray
 
 
 @each_room(1e-9)

@@ -23,6 +23,7 @@ import shapely
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from isovist.arrays import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly
 from isovist.atlas.base import MAJORITY
 from isovist.basis import Band
 from isovist.errors import InputError
@@ -34,7 +35,6 @@ from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import CircleSum, EqualArea, Exact
 from isovist.sensing.signals import Range, Seen
-from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly
 
 MOST = 1e8
 """Nodes of a grid."""

@@ -28,11 +28,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
-from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 
 MARGIN = 1.25  # on suprema that are known only at samples
 SAMPLES = 96  # places at which a disc is sampled

@@ -22,6 +22,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from isovist.arrays import FloatArray, IntArray
 from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.base import Map
@@ -37,7 +38,6 @@ from isovist.paper.descriptor.quadrature import (
 )
 from isovist.paper.descriptor.shadows import find_jumps, jump_terms
 from isovist.poses import Pose
-from isovist.types import FloatArray, IntArray
 
 _BLOCK = 256  # poses whose quadrature nodes are held at once
 

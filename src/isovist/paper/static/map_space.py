@@ -39,12 +39,12 @@ from typing import Protocol
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats
 from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.paper.descriptor.descriptor import Descriptor, around
 from isovist.paper.gram.gram import Gram
-from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats
 
 
 class Field(Protocol):

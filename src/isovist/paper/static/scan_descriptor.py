@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray, readonly
 from isovist.basis import DirectionalBasis
 from isovist.poses import unit_vectors
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Signal, seen_by
-from isovist.types import BoolArray, FloatArray, readonly
 
 BIN = float(np.radians(2.0))
 """Side of a bin of directions in space, in rad: the step between rings of usual lidars."""

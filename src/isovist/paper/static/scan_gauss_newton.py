@@ -13,13 +13,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.maps.base import Map
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.gram.partial_distances import whitening
 from isovist.paper.static.descriptor_grid import look
 from isovist.paper.static.gauss_newton import Rows
 from isovist.paper.static.scan_descriptor import Beams, turned
-from isovist.types import FloatArray
 
 STEP = 0.05
 """Half-width in m of the central differences, as in the paper's example; at least a cell."""

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, FloatArray, as_floats
 from isovist.errors import InputError
 from isovist.paper.dynamic.dynamic_bound import MARGIN, Assumption, ball
 from isovist.paper.dynamic.observations import Course
-from isovist.types import ArrayLike, FloatArray, as_floats
 
 SAMPLES = 64
 """Of the ball."""

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.data.atlas3d import SpaceAtlas
@@ -32,7 +33,6 @@ from isovist.report.figures.robots import (
     open_cross,
 )
 from isovist.report.figures.space import SLAB, draw_oblique, slice_of
-from isovist.types import BoolArray, FloatArray
 
 BEST, RIVAL = THIRD, "#8e6bb0"
 NEAR = (1.5, 7.0)

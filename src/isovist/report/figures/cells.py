@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.arrays import FloatArray
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.poses import unit_vectors
 from isovist.report.figures.figures import DPI, SECOND, show_between
-from isovist.types import FloatArray
 
 SHADES = {
     Cell.FREE: (1.0, 1.0, 1.0, 1.0),

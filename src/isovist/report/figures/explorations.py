@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from isovist.arrays import FloatArray
 from isovist.localization.answer import Verdict
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
@@ -28,7 +29,6 @@ from isovist.report.figures.robots import draw_ends, draw_robot, draw_truth, ope
 from isovist.simulation.lost_robot import Run
 from isovist.simulation.robot import Step
 from isovist.storage.files import replace_file
-from isovist.types import FloatArray
 
 PANELS = 4
 """Moments in a picture: the start, the end, and those between."""

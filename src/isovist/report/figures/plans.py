@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.basis import DirectionalBasis
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.poses import unit_vectors
 from isovist.report.figures.figures import ACCENT, INK, SECOND, show_between
-from isovist.types import FloatArray
 
 
 def draw_map(axes: Any, world: SegmentMap) -> Any:

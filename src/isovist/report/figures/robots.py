@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray
 from isovist.localization.answer import Estimate, Proof
 from isovist.poses import AnyPose, Pose
 from isovist.report.figures.figures import ACCENT, INK, PAPER, SECOND
-from isovist.types import BoolArray, FloatArray
 
 BODY = np.array([[0.65, 0.0], [0.2, 0.36], [-0.45, 0.36], [-0.45, -0.36], [0.2, -0.36]])
 """Outline of a robot of length 1.1 that looks along x: a box with a nose."""

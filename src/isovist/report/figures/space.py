@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray
 from isovist.errors import InputError
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import Pose, Pose3
 from isovist.report.figures.figures import INK, THIRD
 from isovist.report.figures.robots import ASTRAY, BODY, FITS
-from isovist.types import BoolArray, FloatArray
 
 SLAB = 0.3
 """What a slice shows above and below the sensor, in m."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import FloatArray, IntArray
 from isovist.atlas.base import Atlas
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.report.comparisons import difference_text
@@ -15,7 +16,6 @@ from isovist.report.surveys import LISTED, percent, sensor_words
 from isovist.surveying.lattice import lattice_of
 from isovist.surveying.regions import Reason
 from isovist.surveying.survey import Survey
-from isovist.types import FloatArray, IntArray
 
 STROKES = 900
 """Most strokes of the weakest direction."""

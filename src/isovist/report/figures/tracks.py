@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.localization.answer import Verdict
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.grid3d.voxel_map import VoxelMap
@@ -15,7 +16,6 @@ from isovist.report.figures.figures import ACCENT, INK, SECOND, THIRD, explain_b
 from isovist.report.figures.robots import draw_ellipse, draw_robot
 from isovist.report.figures.space import slice_of
 from isovist.tracking.replay import Update
-from isovist.types import FloatArray
 
 COLOURS = {Verdict.UNIQUE: SECOND, Verdict.AMBIGUOUS: "#e2a13a", Verdict.LOST: ACCENT}
 ODOMETRY = "#7b8994"

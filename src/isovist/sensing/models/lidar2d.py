@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isovist.arrays import BoolArray, FloatArray
 from isovist.errors import InputError
 from isovist.maps.base import Ending, Hits, Map
 from isovist.poses import AnyPose, unit_vectors
 from isovist.sensing.scan import Scan
-from isovist.types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     from isovist.sensing.models.spinning import SpinningLidar

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.floor import standing_places
@@ -12,7 +13,6 @@ from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.spinning import SpinningLidar
 from isovist.sensing.scan import Scan
-from isovist.types import FloatArray
 
 TRIES = 100
 """Places that are tried for each one wanted: from some the sensor reaches no wall."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.poses import AnyPose, Pose3
@@ -15,7 +16,6 @@ from isovist.sensing.models.lidar2d import (
     cluttered,
     seen_strengths,
 )
-from isovist.types import FloatArray
 
 
 @dataclass(frozen=True, slots=True)

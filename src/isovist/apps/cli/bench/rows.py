@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from isovist.apps.cli.support.progress import bar
+from isovist.arrays import IntArray
 from isovist.errors import InputError
 from isovist.evaluation.metrics import Row
 from isovist.evaluation.protocols import Trial, measure, simulated_trials
@@ -18,7 +19,6 @@ from isovist.maps.kinds import AnyMap
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.sensing.scan_set import ScanSet
 from isovist.storage.files import read_npz
-from isovist.types import IntArray
 
 if TYPE_CHECKING:
     from isovist.sensing.log import Log

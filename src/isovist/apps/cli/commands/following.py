@@ -10,8 +10,8 @@ import typer
 from isovist.errors import InputError
 
 if TYPE_CHECKING:
+    from isovist.arrays import IntArray
     from isovist.tracking.replay import AnyLog
-    from isovist.types import IntArray
 
 
 def follow_log(

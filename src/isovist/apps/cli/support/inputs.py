@@ -15,6 +15,7 @@ from isovist.poses import Pose, Pose3
 from isovist.storage.files import existing_file, is_folder, make_folder, quote
 
 if TYPE_CHECKING:
+    from isovist.arrays import FloatArray
     from isovist.localization.region import Region
     from isovist.maps.kinds import AnyMap
     from isovist.maps.surfaces.segment_map import SegmentMap
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from isovist.sensing.models.spinning import SpinningLidar
     from isovist.sensing.scan_set import ScanSet
     from isovist.tracking.replay import AnyLog
-    from isovist.types import FloatArray
 
 FARTHEST = 100.0  # m: what is farther off does not sit on a robot
 Place = tuple[float, float, float] | None

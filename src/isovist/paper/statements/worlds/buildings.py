@@ -6,6 +6,7 @@ them to rounding, whatever the map.
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.basis import DirectionalBasis
 from isovist.maps.grid2d.occupancy_map import Cell
 from isovist.maps.grid3d.voxel_map import VoxelMap
@@ -24,7 +25,6 @@ from isovist.paper.statements.statement import (
 )
 from isovist.paper.statements.worlds.cases import nudged, random_basis
 from isovist.paper.statements.worlds.scenes import free_points, random_room
-from isovist.types import FloatArray
 
 _TERMS = 2000
 _CELL = 0.1  # m

@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 
+from isovist.arrays import FloatArray
 from isovist.basis import Bump, CosinePower, DirectionalBasis
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
@@ -20,7 +21,6 @@ from isovist.paper.statements.worlds.scenes import (
     round_points,
 )
 from isovist.paper.static.map_space import MapField
-from isovist.types import FloatArray
 
 RoomField = MapField | RoundField
 

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.base import Ending, Hits
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.moments import Moments
-from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 
 
 @dataclass(frozen=True, slots=True, eq=False)
