@@ -28,7 +28,7 @@ import numpy as np
 from isovist.atlas.build import build
 from isovist.atlas.data.store import write_atlas
 from isovist.atlas.library import Library, read_library
-from isovist.atlas.multimap import SideBySide
+from isovist.atlas.multimap import MultiMap
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.choice import Choice, Glances
 from isovist.localization.locate import locate
@@ -96,7 +96,7 @@ def measure(library: Library, scans: int) -> bool:
         wall.append(perf_counter() - clock[0])
         cpu.append(process_time() - clock[1])
         choice = Choice.of(site, scan, settings)
-        if choice is not None and own.best is not None and isinstance(site, SideBySide):
+        if choice is not None and own.best is not None and isinstance(site, MultiMap):
             placed = replace(own.best, pose=site.placed(names[k], own.best.pose))
             limit = choice.limit(scan, replace(own, estimates=(placed,)), settings)
             part = choice.part(limit)[0]

@@ -57,6 +57,7 @@ NAMES = {
     "fit_rose": "fit_basis",
     "from_rose": "from_basis",
     "rose": "basis",
+    "side_by_side": "multi_map",
 }
 """Public classes, functions, parameters and attributes by their earlier names."""
 OPTIONS = {"--rose": "--basis"}

@@ -28,4 +28,4 @@ from isovist.atlas.matching.windows import search_basis as search_basis
 from isovist.atlas.matching.windows import search_rings as search_rings
 from isovist.atlas.matching.windows import window_of_cloud as window_of_cloud
 from isovist.atlas.matching.windows import window_of_scan as window_of_scan
-from isovist.atlas.multimap import SideBySide as SideBySide
+from isovist.atlas.multimap import MultiMap as MultiMap

@@ -44,7 +44,7 @@ DAMPING = 0.02
 AnyScan = Scan | CloudScan
 
 
-class Site(ABC):
+class SearchSpace(ABC):
     """The map, or several maps side by side, that scans are fitted to and rated on.
 
     Attributes:
@@ -196,7 +196,7 @@ class Site(ABC):
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Atlas(Site):
+class Atlas(SearchSpace):
     """A map with a descriptor of the view from each node, on which scans can be located.
 
     `build` makes one; `read_atlas` and `write_atlas` read and write it.

@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from isovist.atlas.base import Atlas
 from isovist.atlas.data.store import KIND, read_atlas
-from isovist.atlas.multimap import SideBySide, check_alike
+from isovist.atlas.multimap import MultiMap, check_alike
 from isovist.atlas.settings import AtlasSettings
 from isovist.errors import FileError, InputError, IsovistError
+from isovist.renamed import rename_attributes
 from isovist.storage.array_folder import Manifest, read_manifest
 from isovist.storage.files import PathLike, first_line, is_folder, unreadable
 from isovist.storage.locations import MANIFEST
@@ -28,13 +30,14 @@ class Library(Mapping[str, Atlas]):
         memory: Bytes that open atlases may take together; one is open in any case.
         taken: Bytes of the atlases that are open.
         most: Maps that are looked at for one scan; as many as it takes when `None`.
-        glances: What a search of many maps keeps (`localization.choice`).
     """
+
+    if not TYPE_CHECKING:  # a type checker would take every name for one of a library
+        __getattr__ = rename_attributes(side_by_side="multi_map")
 
     def __init__(self, paths: Mapping[str, Path], memory: float, most: int | None = None) -> None:
         self.paths = dict(paths)
         self.memory, self.most = memory, most
-        self.glances: object = None
         self._open: dict[str, Atlas] = {}
         self._sizes: dict[str, int] = {}
         self.taken = 0
@@ -89,9 +92,9 @@ class Library(Mapping[str, Atlas]):
         return tuple(self._open)
 
     @cached_property
-    def side_by_side(self) -> SideBySide:
-        """All atlases of the library as one site; each is opened once for it."""
-        return SideBySide.of(self)
+    def multi_map(self) -> MultiMap:
+        """All atlases of the library in one search space; each is opened once for it."""
+        return MultiMap.of(self)
 
 
 Stamp = tuple[int, int, int]

@@ -1,4 +1,4 @@
-"""Several maps as one site: laid side by side, far apart, in one plane.
+"""Several maps as one search space: laid side by side, far apart, in one plane.
 
 A pose of map k is moved along x by a whole number of metres of its own, so that a row of numbers
 says which map it is on, poses of different maps are never near each other, and whatever fits,
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray
-from isovist.atlas.base import AnyScan, Atlas, Site
+from isovist.atlas.base import AnyScan, Atlas, SearchSpace
 from isovist.atlas.matching.beams import Beams, Fit
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.compute.infra.threads import hands, in_groups
@@ -29,8 +29,8 @@ SHARED = ("channels", "rings", "elevation", "reach")
 """Settings that atlases must share, for what a scan costs on them to be comparable."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SideBySide(Site):
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class MultiMap(SearchSpace):
     """Several maps placed side by side along x and searched as one.
 
     `of` makes one.
@@ -59,7 +59,7 @@ class SideBySide(Site):
     found: dict[Any, Any] | None = None
 
     @classmethod
-    def of(cls, maps: Mapping[str, Atlas]) -> "SideBySide":
+    def of(cls, maps: Mapping[str, Atlas]) -> "MultiMap":
         """Place maps of one kind side by side; each is opened once for it."""
         if len(maps) == 0:
             raise InputError("There must be at least one map, got none.", code="missing")
@@ -86,7 +86,7 @@ class SideBySide(Site):
             first[1].dimension, float(diagonals.max()), int(sizes.sum()),
         )  # fmt: skip
 
-    def part(self, chosen: IntArray, only: Mapping[str, IntArray]) -> "SideBySide":
+    def part(self, chosen: IntArray, only: Mapping[str, IntArray]) -> "MultiMap":
         """Return some of the maps, chosen by number, restricted to some of their nodes.
 
         The maps keep their places.

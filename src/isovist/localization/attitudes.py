@@ -19,7 +19,7 @@ from time import perf_counter
 import numpy as np
 
 from isovist.arrays import FloatArray, readonly
-from isovist.atlas.base import Site
+from isovist.atlas.base import SearchSpace
 from isovist.atlas.matching.beams import Fit
 from isovist.basis.directional_basis import DirectionalBasis
 from isovist.errors import InputError
@@ -72,7 +72,7 @@ class Stance:
         return np.asarray((robot @ self.tilt.inverse @ self.scan.T_robot_level).vector)
 
 
-def check_attitude(atlas: Site, prior: Prior, motions: Sequence[AnyPose]) -> None:
+def check_attitude(atlas: SearchSpace, prior: Prior, motions: Sequence[AnyPose]) -> None:
     """An error unless scans from any attitude can be located so."""
     if atlas.dimension != 3:
         raise InputError(FLAT, code="wrong_dimension", field="any_attitude")
@@ -84,7 +84,7 @@ def check_attitude(atlas: Site, prior: Prior, motions: Sequence[AnyPose]) -> Non
 
 
 def in_any_attitude(
-    atlas: Site, scan: Look, prior: Prior, ask: Ask, settings: LocalizationSettings
+    atlas: SearchSpace, scan: Look, prior: Prior, ask: Ask, settings: LocalizationSettings
 ) -> tuple[Answer, Look, Pose3]:
     """The answer about a level robot, its scan as it was asked, and A of (1).
 
@@ -125,7 +125,12 @@ def _turned(estimate: Estimate, by: Pose3) -> Estimate:
 
 
 def _best(
-    atlas: Site, scan: Look, prior: Prior, ups: FloatArray, ask: Ask, settings: LocalizationSettings
+    atlas: SearchSpace,
+    scan: Look,
+    prior: Prior,
+    ups: FloatArray,
+    ask: Ask,
+    settings: LocalizationSettings,
 ) -> tuple[Answer, Stance | None]:
     """The answer by the best of some ways up, in the frame of its level robot."""
     alive = stances(atlas, scan, prior, ups, settings)
@@ -143,7 +148,7 @@ def _best(
 
 
 def stances(
-    atlas: Site, scan: Look, prior: Prior, ups: FloatArray, settings: LocalizationSettings
+    atlas: SearchSpace, scan: Look, prior: Prior, ups: FloatArray, settings: LocalizationSettings
 ) -> list[Stance]:
     """Of some ways up, in the frame of the sensor, those that the best does not refute at a glance.
 
@@ -163,7 +168,7 @@ def stances(
 
 
 def _stance(
-    atlas: Site, scan: Look, prior: Prior, up: FloatArray, settings: LocalizationSettings
+    atlas: SearchSpace, scan: Look, prior: Prior, up: FloatArray, settings: LocalizationSettings
 ) -> Stance | None:
     """The scan with that way up, in the frame of the sensor, at a glance."""
     level, tilt = _levelled(scan, last_of(scan).T_robot_sensor.rotation @ up)
@@ -203,7 +208,7 @@ def tilt_of(up: FloatArray) -> Pose3:
 
 
 def _rated(
-    atlas: Site, stance: Stance, robots: Iterable[Pose3], settings: LocalizationSettings
+    atlas: SearchSpace, stance: Stance, robots: Iterable[Pose3], settings: LocalizationSettings
 ) -> Fits:
     """What the beams of one stance are worth from poses of the robot in any attitude."""
     beams = beams_of(atlas, stance.scan, settings.beams[1], settings.block)
@@ -213,7 +218,7 @@ def _rated(
 
 
 def _against(
-    atlas: Site,
+    atlas: SearchSpace,
     answer: Answer,
     stance: Stance,
     rivals: Sequence[Estimate],

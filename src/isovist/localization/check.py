@@ -21,10 +21,10 @@ from typing import Literal
 import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray, as_floats
-from isovist.atlas.base import AnyScan, Atlas, Site
+from isovist.atlas.base import AnyScan, Atlas, SearchSpace
 from isovist.atlas.data.store import FARTHEST
 from isovist.atlas.matching.beams import Beams
-from isovist.atlas.multimap import SideBySide
+from isovist.atlas.multimap import MultiMap
 from isovist.compute.infra.threads import alone
 from isovist.errors import InputError
 from isovist.localization.advice import advice
@@ -153,7 +153,7 @@ def check(
         return Check("disagrees", outside, pose, None, (), 0.0, -np.inf, {"total": 0.0}, frame, map)
     compile_kernels(site)
     start = perf_counter()
-    here = site.placed(map, pose) if isinstance(site, SideBySide) and map is not None else pose
+    here = site.placed(map, pose) if isinstance(site, MultiMap) and map is not None else pose
     stated = (here @ held.T_robot_level).vector
     claim = _Claim(pose, stated, spread, map)
     short = isinstance(site, Atlas) and site.dimension == 2 and not thorough
@@ -188,7 +188,7 @@ class _Claim:
 
 
 def _judged(
-    site: Site, scan: AnyScan, claim: _Claim, settings: LocalizationSettings, thorough: bool
+    site: SearchSpace, scan: AnyScan, claim: _Claim, settings: LocalizationSettings, thorough: bool
 ) -> tuple[_Compared, Fits]:
     """Return what comes of the comparison, and the pose as it stands."""
     few, many = (site.beams(scan, thin, settings.block) for thin in settings.beams)
@@ -213,11 +213,11 @@ def _judged(
 
 
 def _listed(
-    site: Site, estimates: Sequence[Estimate], claim: _Claim, settings: LocalizationSettings
+    site: SearchSpace, estimates: Sequence[Estimate], claim: _Claim, settings: LocalizationSettings
 ) -> Sequence[Estimate]:
     """Keep the likeliest estimates, and those near the claim however many are likelier."""
     pose = claim.pose
-    if isinstance(site, SideBySide) and claim.map is not None:
+    if isinstance(site, MultiMap) and claim.map is not None:
         pose = site.placed(claim.map, pose)
     gaps = [gap_of(pose, estimate.pose) for estimate in estimates]
     metres, radians = (REACH * limit for limit in settings.same)
@@ -228,9 +228,9 @@ def _listed(
     ]
 
 
-def _named(site: Site, name: str | None) -> str | None:
+def _named(site: SearchSpace, name: str | None) -> str | None:
     """The map that a pose is of, `None` where there is one; an error where that is open."""
-    if not isinstance(site, SideBySide):
+    if not isinstance(site, MultiMap):
         if name is not None:
             raise InputError.about(
                 "map", f"is for several maps, and there is one; got {name!r}.", code="conflict"
@@ -244,7 +244,9 @@ def _named(site: Site, name: str | None) -> str | None:
     return name
 
 
-def _checked(site: Site, scan: AnyScan, pose: AnyPose, covariance: FloatArray | None) -> FloatArray:
+def _checked(
+    site: SearchSpace, scan: AnyScan, pose: AnyPose, covariance: FloatArray | None
+) -> FloatArray:
     """The covariance of a claim, 0 where none is told; an error when something is not in order."""
     site.check(scan)
     kind = Pose if site.dimension == 2 else Pose3
@@ -287,7 +289,7 @@ def _neighbours(claim: _Claim, settings: LocalizationSettings, farthest: float) 
 
 
 def _fitted(
-    site: Site, few: Beams, many: Beams, claim: _Claim, settings: LocalizationSettings
+    site: SearchSpace, few: Beams, many: Beams, claim: _Claim, settings: LocalizationSettings
 ) -> tuple[Fits, Fits]:
     """Fits from the pose itself and from around it, best first, and the pose as it stands."""
     poses, _ = _by_few(
@@ -302,7 +304,7 @@ def _fitted(
 
 
 def _with(
-    site: Site,
+    site: SearchSpace,
     few: Beams,
     many: Beams,
     fits: Fits,
@@ -313,7 +315,7 @@ def _with(
     """These fits and those from elsewhere, best first."""
     near = len(fits)
     poses, scores = _by_few(site, few, np.concatenate([fits.poses, found]), settings, near)
-    maps = len(site.names) if isinstance(site, SideBySide) else 1
+    maps = len(site.names) if isinstance(site, MultiMap) else 1
     most = near + KEPT[1] * maps
     most = settings.share(site, settings.keep[0][1]) if thorough else most
     tried = unlike(poses, *settings.apart[1], most)
@@ -323,7 +325,7 @@ def _with(
 
 
 def _by_few(
-    site: Site, few: Beams, seeds: FloatArray, settings: LocalizationSettings, kept: int = 0
+    site: SearchSpace, few: Beams, seeds: FloatArray, settings: LocalizationSettings, kept: int = 0
 ) -> tuple[FloatArray, FloatArray]:
     """Seeds after the `kept` first, fitted with few beams, best first, and the scores of all."""
     fitted = site.fit(few, seeds[kept:], settings.coarse_widths(site), 3).poses

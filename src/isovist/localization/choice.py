@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.arrays import Float32Array, FloatArray, IntArray
-from isovist.atlas.base import AnyScan, Atlas, Site
+from isovist.arrays import Float32Array, FloatArray, IntArray, once_for_each
+from isovist.atlas.base import AnyScan, Atlas, SearchSpace
 from isovist.atlas.library import Library
 from isovist.atlas.matching.beams import Beams
 from isovist.atlas.matching.channels import Window
-from isovist.atlas.multimap import SideBySide
+from isovist.atlas.multimap import MultiMap
 from isovist.compute.infra.threads import hands, in_groups
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
@@ -56,28 +56,10 @@ class Glances:
     starts: IntArray
     counts: IntArray
 
-    @classmethod
-    def of(cls, library: Library) -> "Glances":
+    @staticmethod
+    def of(library: Library) -> "Glances":
         """Those of a library; each atlas is opened once for it."""
-        if not isinstance(library.glances, cls):
-            made = [Floors.make(library[name]) for name in library]
-            for name, floors in zip(library, made, strict=True):
-                if floors.n == 1:
-                    raise InputError(
-                        f"Among many maps scans are compared by bases of equal steps; {name!r} has "
-                        "another. Build it without `basis`.",
-                        code="conflict",
-                        field="basis",
-                    )
-            # In the plane the first ring alone, that of ranges, is compared on several maps.
-            rows = made[0].n if library[next(iter(library))].dimension == 2 else None
-            tables = [floors.table[:, :rows] for floors in made]
-            starts = np.cumsum([0, *map(len, tables[:-1])])
-            table: NDArray[np.int8] = np.concatenate(tables)
-            whole = Floors(table, made[0].step, table.shape[0] * table.shape[2], made[0].n)
-            library.glances = cls(whole, starts, np.array([one.count for one in made]))
-        assert isinstance(library.glances, cls)
-        return library.glances
+        return _glances_of(library.multi_map)
 
     def under(self, window: Window, short: float) -> list[Float32Array]:
         """Less than what the nodes of each map cost at a glance, shape (N,)."""
@@ -87,6 +69,26 @@ class Glances:
         per = costs.size // len(self.floors.table)
         each = zip(self.starts * per, self.counts, strict=True)
         return [costs[first : first + count] for first, count in each]
+
+
+@once_for_each
+def _glances_of(maps: MultiMap) -> Glances:
+    made = [Floors.make(atlas) for atlas in maps.maps.values()]
+    for name, floors in zip(maps.names, made, strict=True):
+        if floors.n == 1:
+            raise InputError(
+                f"Among many maps scans are compared by bases of equal steps; {name!r} has "
+                "another. Build it without `basis`.",
+                code="conflict",
+                field="basis",
+            )
+    # In the plane the first ring alone, that of ranges, is compared on several maps.
+    rows = made[0].n if maps.dimension == 2 else None
+    tables = [floors.table[:, :rows] for floors in made]
+    starts = np.cumsum([0, *map(len, tables[:-1])])
+    table: NDArray[np.int8] = np.concatenate(tables)
+    whole = Floors(table, made[0].step, table.shape[0] * table.shape[2], made[0].n)
+    return Glances(whole, starts, np.array([one.count for one in made]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,16 +103,16 @@ class Choice:
         most: Maps that may be looked at.
     """
 
-    site: SideBySide
+    site: MultiMap
     order: IntArray
     under: list[Float32Array]
     cheapest: FloatArray
     most: int
 
     @classmethod
-    def of(cls, site: Site, scan: object, settings: LocalizationSettings) -> "Choice | None":
+    def of(cls, site: SearchSpace, scan: object, settings: LocalizationSettings) -> "Choice | None":
         """A choice where there is one to make: one scan, and more than a few maps in a library."""
-        if not isinstance(site, SideBySide) or not isinstance(scan, AnyScan):
+        if not isinstance(site, MultiMap) or not isinstance(scan, AnyScan):
             return None
         library = site.maps
         if not isinstance(library, Library) or len(site.names) <= FEW:
@@ -137,7 +139,7 @@ class Choice:
         most = len(order) if library.most is None else min(library.most, len(order))
         return cls(replace(site, found={}), order, under, cheapest, most)
 
-    def part(self, limit: float) -> tuple[SideBySide, float]:
+    def part(self, limit: float) -> tuple[MultiMap, float]:
         """The likeliest maps, and of others the nodes that may cost less than a limit.
 
         Returns:
@@ -206,9 +208,9 @@ def _rated(
     return float(ratings.mean(axis=1).max())
 
 
-def of_answer(site: Site, answer: Answer) -> Site | None:
+def of_answer(site: SearchSpace, answer: Answer) -> SearchSpace | None:
     """The maps of the estimates of an answer where there are many; `None` where it has none."""
-    if not isinstance(site, SideBySide) or len(site.names) <= FEW:
+    if not isinstance(site, MultiMap) or len(site.names) <= FEW:
         return site
     names = {estimate.map for estimate in answer.estimates}
     chosen = np.array([k for k, name in enumerate(site.names) if name in names], dtype=np.int64)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray, readonly
-from isovist.atlas.base import Site
+from isovist.atlas.base import SearchSpace
 from isovist.atlas.matching.beams import Beams
 from isovist.localization.answer import Answer
 from isovist.localization.maps import AnyMaps, placed, site_of
@@ -105,7 +105,11 @@ def contrast(
 
 
 def rate_at(
-    atlas: Site, scan: Look, beams: Beams, poses: Sequence[AnyPose], settings: LocalizationSettings
+    atlas: SearchSpace,
+    scan: Look,
+    beams: Beams,
+    poses: Sequence[AnyPose],
+    settings: LocalizationSettings,
 ) -> tuple[Float32Array, NDArray[np.uint8]]:
     """ℓ and kind of beams of a scan with the robot at some poses, both of shape (K, m)."""
     T_robot_level = scan.T_robot_level

@@ -10,7 +10,7 @@ these copies is missed that rates within d_min of the place.
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.atlas.base import Site
+from isovist.atlas.base import SearchSpace
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.localization.complete import complete
 from isovist.localization.refine import Fits
@@ -25,7 +25,9 @@ the scan tells nothing from anything, and those that may be best are tried."""
 QUARTERS = 0.5 * np.pi * np.arange(4)
 
 
-def copies(atlas: Site, scan: Look, fits: Fits, settings: LocalizationSettings) -> FloatArray:
+def copies(
+    atlas: SearchSpace, scan: Look, fits: Fits, settings: LocalizationSettings
+) -> FloatArray:
     """Candidates that look as the best of some fits does, likeliest first, shape (K, 3).
 
     For one scan, by ranges alone, on one map of the plane; else none.

@@ -12,7 +12,7 @@ import numpy as np
 from isovist.arrays import Float32Array, FloatArray, IntArray
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.matching.channels import Window
-from isovist.atlas.multimap import SideBySide
+from isovist.atlas.multimap import MultiMap
 from isovist.localization.search import ENOUGH, Candidates, best_headings, unlike
 from isovist.localization.settings import LocalizationSettings
 
@@ -21,7 +21,7 @@ AT_ONCE = 100_000
 
 
 def search_few(
-    site: SideBySide,
+    site: MultiMap,
     numbers: Sequence[int],
     scan: AnyScan,
     settings: LocalizationSettings,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import BoolArray, Float32Array, IntArray, once_for_each, readonly
-from isovist.atlas.base import FAR, Atlas, Site
+from isovist.atlas.base import FAR, Atlas, SearchSpace
 from isovist.atlas.matching.channels import Window
 
 LEVELS = 207
@@ -28,7 +28,7 @@ SLACK = 1e-3
 """More than sums of singles err by, as a share."""
 
 
-def pays(atlas: Site) -> bool:
+def pays(atlas: SearchSpace) -> bool:
     """Whether an atlas is large enough for floors."""
     return atlas.size >= LARGE
 

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import Float32Array, FloatArray, IntArray
-from isovist.atlas.base import AnyScan, Atlas, Site
+from isovist.atlas.base import AnyScan, Atlas, SearchSpace
 from isovist.atlas.matching.channels import Window
-from isovist.atlas.multimap import SideBySide
+from isovist.atlas.multimap import MultiMap
 from isovist.compute.backend import computing
 from isovist.localization.floors import Floors, pays
 from isovist.localization.search import best_headings, unlike
@@ -25,9 +25,9 @@ GLIMPSED = 500
 """Cheapest places of a glance among which those are chosen, none alike another."""
 
 
-def glance(site: Site, scan: AnyScan, settings: LocalizationSettings) -> FloatArray:
+def glance(site: SearchSpace, scan: AnyScan, settings: LocalizationSettings) -> FloatArray:
     """The unlike best of a look at some nodes of every map, shape (K, D), map after map."""
-    if not isinstance(site, SideBySide):
+    if not isinstance(site, MultiMap):
         assert isinstance(site, Atlas)  # there is no third kind
         return _at_map(site, scan, settings)
     found, scan = [], unlit(scan)

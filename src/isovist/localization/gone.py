@@ -20,7 +20,7 @@ from functools import lru_cache
 import numpy as np
 
 from isovist.arrays import Float32Array, FloatArray
-from isovist.atlas.base import Site
+from isovist.atlas.base import SearchSpace
 from isovist.atlas.matching.beams import Beams
 from isovist.compute.backend import Rated
 from isovist.localization.settings import LocalizationSettings
@@ -28,7 +28,7 @@ from isovist.localization.several import rate
 
 
 def forgiven(
-    atlas: Site,
+    atlas: SearchSpace,
     beams: Beams,
     poses: FloatArray,
     rated: Rated,
@@ -62,7 +62,7 @@ def forgiven(
     return eased
 
 
-def counts(atlas: Site) -> bool:
+def counts(atlas: SearchSpace) -> bool:
     """Whether a place is worth what it is with its walls that are gone forgiven: in the plane.
 
     Behind every wall in space lies a floor, which explains where beams end by chance: 20

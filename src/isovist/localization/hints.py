@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from isovist.atlas.base import AnyScan, Site
-from isovist.atlas.multimap import SideBySide
+from isovist.atlas.base import AnyScan, SearchSpace
+from isovist.atlas.multimap import MultiMap
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.choice import of_answer
 from isovist.localization.look import attempt
@@ -101,7 +101,7 @@ def hints(
 
 
 def _place(
-    atlas: Site, scan: Look, prior: Prior, settings: LocalizationSettings
+    atlas: SearchSpace, scan: Look, prior: Prior, settings: LocalizationSettings
 ) -> Estimate | None:
     """The only place of a scan, if it has one."""
     held = scan.within(atlas.diagonal)
@@ -112,7 +112,7 @@ def _place(
 
 
 def _sharpened(
-    atlas: Site, scan: Look, factor: float, place: Estimate, settings: LocalizationSettings
+    atlas: SearchSpace, scan: Look, factor: float, place: Estimate, settings: LocalizationSettings
 ) -> tuple[float, Estimate]:
     """The factor near a given one that fits best around a place, and the fit."""
     factors = (factor * NEARBY).tolist()
@@ -122,8 +122,8 @@ def _sharpened(
     return factors[k], replace(place, pose=pose, score=float(scores[k]))
 
 
-def _hint(cause: str, factor: float, place: Estimate, site: Site) -> Hint:
-    if isinstance(site, SideBySide):
+def _hint(cause: str, factor: float, place: Estimate, site: SearchSpace) -> Hint:
+    if isinstance(site, MultiMap):
         place = on_map(site, place)
     pose = place.pose
     where = f"x {pose.x:.2f} m, y {pose.y:.2f} m, yaw {math.degrees(pose.yaw):.1f}°"

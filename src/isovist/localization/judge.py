@@ -47,7 +47,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.arrays import FloatArray, IntArray
-from isovist.atlas.base import Site
+from isovist.atlas.base import SearchSpace
 from isovist.localization.answer import Answer, Estimate, Estimates, Verdict
 from isovist.localization.gone import counts
 from isovist.localization.reasons import Facts, Reason
@@ -62,7 +62,12 @@ from isovist.sensing.joined import Look, last_of
 
 
 def judge(
-    atlas: Site, scan: Look, fits: Fits, settings: LocalizationSettings, *, nearby: bool = True
+    atlas: SearchSpace,
+    scan: Look,
+    fits: Fits,
+    settings: LocalizationSettings,
+    *,
+    nearby: bool = True,
 ) -> Answer:
     """Turn fits into distinct estimates, their probabilities and a verdict.
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from isovist.arrays import readonly
-from isovist.atlas.base import AnyScan, Atlas, Site
-from isovist.atlas.multimap import SideBySide
+from isovist.atlas.base import AnyScan, Atlas, SearchSpace
+from isovist.atlas.multimap import MultiMap
 from isovist.compute.backend import using
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
@@ -48,7 +48,7 @@ PROVED = "A proof is of one map, got {} by name. Prove it on the map of the answ
 
 @refuse_keyword("certificate", CERTIFY)
 def locate(
-    atlas: AnyMaps | Site,
+    atlas: AnyMaps | SearchSpace,
     scan: AnyScan | Joined | Sequence[AnyScan],
     *,
     motions: Sequence[AnyPose] | None = None,
@@ -102,7 +102,7 @@ def locate(
 
 
 def _located(
-    atlas: AnyMaps | Site,
+    atlas: AnyMaps | SearchSpace,
     scan: AnyScan | Joined | Sequence[AnyScan],
     motions: Sequence[AnyPose] | None,
     drift: Drift | None,
@@ -113,7 +113,7 @@ def _located(
     budget_s: float | None,
     settings: LocalizationSettings | None,
 ) -> Answer:
-    known = isinstance(atlas, Site | Mapping)
+    known = isinstance(atlas, SearchSpace | Mapping)
     if not known or not isinstance(scan, AnyScan | Joined | list | tuple):
         raise InputError.about(
             "locate",
@@ -138,7 +138,7 @@ def _located(
         check_attitude(site, held_to, motions or ())
         if prove:
             raise InputError(IN_SPACE, code="wrong_dimension", field="prove")
-    if prove and isinstance(site, SideBySide):
+    if prove and isinstance(site, MultiMap):
         raise InputError(PROVED.format(len(site.names)), code="conflict", field="prove")
     if isinstance(seen, Joined):
         _check_several(site, seen, prove)
@@ -169,7 +169,7 @@ def _located(
         else:
             answer, held = upright(site, held, tilt, ask, look, chosen)
     if choice is not None and not whole:
-        assert isinstance(site, SideBySide)
+        assert isinstance(site, MultiMap)
         answer = unseen(answer, len(site.names), len(choice.order))
     if prove and answer.best is not None and isinstance(site, Atlas):
         assert not isinstance(held_to, Regions)
@@ -186,7 +186,7 @@ def _located(
 
 def _chosen(
     choice: Choice, scan: Look, settings: LocalizationSettings, tilt: bool
-) -> tuple[Site, Answer, bool]:
+) -> tuple[SearchSpace, Answer, bool]:
     """The maps of many that must be looked at, the answer, and whether they are all of these."""
     start = perf_counter()
     seen = last_of(scan)
@@ -205,7 +205,7 @@ def _chosen(
     return part, replace(answer, timing_ms=timing), limit <= left
 
 
-def _check_several(atlas: Site, scan: Joined, prove: bool) -> None:
+def _check_several(atlas: SearchSpace, scan: Joined, prove: bool) -> None:
     if prove:
         raise InputError(
             "A proof is of one scan, got several. Prove the last one alone.",
@@ -253,7 +253,7 @@ def _proved(
 
 
 def _doubted(
-    atlas: Site, scan: Look, answer: Answer, prior: Prior, settings: LocalizationSettings
+    atlas: SearchSpace, scan: Look, answer: Answer, prior: Prior, settings: LocalizationSettings
 ) -> Answer:
     """A unique answer, or what is left of it when the scan would fit better twisted."""
     start = perf_counter()
@@ -306,7 +306,7 @@ _COMPILED: set[tuple[tuple[Any, ...], bool, bool, bool]] = set()
 """Kinds of maps, and of questions, for which everything is."""
 
 
-def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
+def compile_kernels(atlas: SearchSpace, *, prove: bool = False) -> None:
     """Have everything compiled before a clock runs: the times told are those of every call."""
     kind = atlas.kernels(), atlas.size > MANY, pays(atlas), prove
     if kind in _COMPILED:

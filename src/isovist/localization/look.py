@@ -8,9 +8,9 @@ from time import perf_counter
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.atlas.base import Atlas, Site
+from isovist.atlas.base import Atlas, SearchSpace
 from isovist.atlas.data.atlas3d import SpaceAtlas
-from isovist.atlas.multimap import SideBySide
+from isovist.atlas.multimap import MultiMap
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.choice import FEW
 from isovist.localization.copies import copies
@@ -40,7 +40,7 @@ simulate`; `benchmarks.sparse`)."""
 
 
 def look_once(
-    atlas: Site,
+    atlas: SearchSpace,
     scan: Look,
     prior: Prior,
     settings: LocalizationSettings,
@@ -98,7 +98,7 @@ def look_once(
 
 
 def rivals_of(
-    answer: Answer, atlas: Site, scan: Look, prior: Prior, settings: LocalizationSettings
+    answer: Answer, atlas: SearchSpace, scan: Look, prior: Prior, settings: LocalizationSettings
 ) -> Candidates:
     """Places of an answer in space, where it `has_rivals`, and those that may be as good."""
     assert isinstance(atlas, SpaceAtlas)
@@ -115,7 +115,11 @@ def _sensors(answer: Answer, scan: Look) -> FloatArray:
 
 
 def leads(
-    atlas: Site, scan: Look, candidates: Sought, answer: Answer, settings: LocalizationSettings
+    atlas: SearchSpace,
+    scan: Look,
+    candidates: Sought,
+    answer: Answer,
+    settings: LocalizationSettings,
 ) -> bool:
     """Whether an answer is well ahead of what was not looked at; one without a place is."""
     if answer.best is None:
@@ -127,7 +131,12 @@ def leads(
 
 
 def look_closer(
-    site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, tilt: bool, look: First
+    site: SearchSpace,
+    scan: Look,
+    prior: Prior,
+    settings: LocalizationSettings,
+    tilt: bool,
+    look: First,
 ) -> Answer:
     """What a first look gave, or unless that settles it a closer one."""
     first, sure = look
@@ -145,7 +154,7 @@ def look_closer(
     answer, sure = look_again(settings)
     large = isinstance(site, Atlas) and site.size > MANY
     few, many = settings.seeds
-    if isinstance(site, SideBySide) and answer.verdict is Verdict.UNIQUE and not sure:
+    if isinstance(site, MultiMap) and answer.verdict is Verdict.UNIQUE and not sure:
         # As many candidates as of one map may be too few of all: as many of each, then.
         spent = _sum(spent, answer.timing_ms)
         times = min(len(site.names), FEW)
@@ -186,7 +195,7 @@ def agree(first: Answer, second: Answer, settings: LocalizationSettings) -> bool
     return plain and ahead >= CLEAR[0] and explained >= CLEAR[1]
 
 
-def has_rivals(site: Site, scan: Look, answer: Answer) -> bool:
+def has_rivals(site: SearchSpace, scan: Look, answer: Answer) -> bool:
     """Whether `slices.rivals` can tell if there is another place as good as that of an answer."""
     known = answer.verdict is not Verdict.LOST
     return known and isinstance(site, SpaceAtlas) and isinstance(scan, CloudScan)
@@ -197,12 +206,12 @@ def _sum(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, f
     return {name: before[name] + spent for name, spent in after.items()}
 
 
-def attempt(atlas: Site, scan: Look, prior: Prior, settings: LocalizationSettings) -> Answer:
+def attempt(atlas: SearchSpace, scan: Look, prior: Prior, settings: LocalizationSettings) -> Answer:
     """What one look gives; nothing is doubted yet."""
     return look_once(atlas, scan, prior, settings)[0]
 
 
-def held_by(atlas: Site, scan: Look, prior: Prior, fits: Fits) -> Fits:
+def held_by(atlas: SearchSpace, scan: Look, prior: Prior, fits: Fits) -> Fits:
     """Those fits that the prior allows."""
     if prior is None:
         return fits

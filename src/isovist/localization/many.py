@@ -12,7 +12,7 @@ are asked for more (`workers`).
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
-from isovist.atlas.base import AnyScan, Site
+from isovist.atlas.base import AnyScan, SearchSpace
 from isovist.compute.backend import using
 from isovist.compute.infra import threads
 from isovist.errors import InputError
@@ -92,7 +92,7 @@ def locate_many(
 
 
 def each_answer(
-    atlas: AnyMaps | Site,
+    atlas: AnyMaps | SearchSpace,
     scans: Sequence[AnyScan | Joined],
     how: Mapping[str, object],
     first: int = 0,
@@ -116,7 +116,9 @@ def each_answer(
         return computing.each(numbered, scans)
 
 
-def asking(atlas: AnyMaps | Site, **how: object) -> Callable[[int, AnyScan | Joined], Answer]:
+def asking(
+    atlas: AnyMaps | SearchSpace, **how: object
+) -> Callable[[int, AnyScan | Joined], Answer]:
     """`locate` with the number of the scan in its errors; arguments are those of `locate`."""
     with using(how.get("backend")) as computing:  # type: ignore[arg-type]
         how["backend"] = computing.name  # which threads do not know by themselves

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray
-from isovist.atlas.base import AnyScan, Atlas, Site
-from isovist.atlas.multimap import SideBySide
+from isovist.atlas.base import AnyScan, Atlas, SearchSpace
+from isovist.atlas.multimap import MultiMap
 from isovist.compute.infra.threads import hands, in_groups
 from isovist.errors import InputError
 from isovist.localization import several
@@ -43,7 +43,7 @@ class Regions:
         regions: By name of the map, `None` for all of it; on maps that are not named it is not.
     """
 
-    site: SideBySide
+    site: MultiMap
     regions: Mapping[str, Region | None]
 
     def holds(self, poses: FloatArray, margin: float = 0.0, turn: float = 0.0) -> BoolArray:
@@ -64,19 +64,19 @@ AnyPrior = Region | Mapping[str, Region | None] | None
 """What a user gives: a region of one map, or regions by name of several."""
 
 
-def site_of(atlas: AnyMaps | Site) -> Site:
+def site_of(atlas: AnyMaps | SearchSpace) -> SearchSpace:
     """An atlas as it is, and several side by side."""
-    if isinstance(atlas, Site):
+    if isinstance(atlas, SearchSpace):
         return atlas
-    together = getattr(atlas, "side_by_side", None)
-    return SideBySide.of(atlas) if together is None else together
+    together = getattr(atlas, "multi_map", None)
+    return MultiMap.of(atlas) if together is None else together
 
 
-def prior_of(site: Site, prior: AnyPrior) -> Prior:
+def prior_of(site: SearchSpace, prior: AnyPrior) -> Prior:
     """A prior as the site needs it: a region of one map, regions by name of several."""
     if prior is None:
         return None
-    if not isinstance(site, SideBySide):
+    if not isinstance(site, MultiMap):
         if not isinstance(prior, Region):
             raise InputError.about(
                 "prior",
@@ -101,9 +101,9 @@ def prior_of(site: Site, prior: AnyPrior) -> Prior:
     return Regions(site, dict(prior))
 
 
-def around(site: Site, pose: AnyPose, radius: float, tolerance: float) -> Region | Regions:
+def around(site: SearchSpace, pose: AnyPose, radius: float, tolerance: float) -> Region | Regions:
     """Near a pose of the robot, on its own map: within `radius` (m) and `tolerance` (rad)."""
-    if not isinstance(site, SideBySide):
+    if not isinstance(site, MultiMap):
         return Region.around(pose, radius, tolerance)
     region = Region.around(site.local(pose), radius, tolerance)
     return Regions(site, {site.name_of(pose): region})
@@ -122,7 +122,7 @@ class MapCandidates:
 
     poses: FloatArray
     each: Mapping[int, Found]
-    site: SideBySide
+    site: MultiMap
     others: Candidates | None = None
 
     def lead(self, pose: FloatArray, radius: float, turn: float) -> float:
@@ -152,14 +152,14 @@ def _views(found: Found) -> tuple[tuple[Candidates, Any], ...]:
 
 
 def seek(
-    site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, *,
+    site: SearchSpace, scan: Look, prior: Prior, settings: LocalizationSettings, *,
     thorough: bool = False, every: int = 1,
 ) -> Sought:  # fmt: skip
     """`several.seek` on one map, or on each of several."""
     if isinstance(site, Atlas):
         assert not isinstance(prior, Regions)
         return several.seek(site, scan, prior, settings, thorough=thorough, every=every)
-    assert isinstance(site, SideBySide)  # there is no third kind
+    assert isinstance(site, MultiMap)  # there is no third kind
     scan = unlit(scan)
     most, limit = settings.share(site, settings.seeds[thorough]), np.inf
     regions = dict.fromkeys(site.names) if prior is None else _regions(prior)
@@ -252,27 +252,27 @@ def _cheapest(each: dict[int, Found], most: int) -> dict[int, Found]:
     return kept
 
 
-def told(site: Site, answer: Answer) -> Answer:
+def told(site: SearchSpace, answer: Answer) -> Answer:
     """An answer as a user wants it: each pose in the frame of its own map, with its name."""
-    if not isinstance(site, SideBySide):
+    if not isinstance(site, MultiMap):
         return answer
     return replace(answer, estimates=named(site, answer.estimates))
 
 
-def named(site: Site, estimates: Sequence[Estimate]) -> Sequence[Estimate]:
+def named(site: SearchSpace, estimates: Sequence[Estimate]) -> Sequence[Estimate]:
     """Estimates in the frames of their own maps."""
-    if not isinstance(site, SideBySide):
+    if not isinstance(site, MultiMap):
         return estimates
     return tuple(on_map(site, estimate) for estimate in estimates)
 
 
-def on_map(site: SideBySide, estimate: Estimate) -> Estimate:
+def on_map(site: MultiMap, estimate: Estimate) -> Estimate:
     """An estimate in the frame of its own map, with its name."""
     return replace(estimate, pose=site.local(estimate.pose), map=site.name_of(estimate.pose))
 
 
-def placed(site: Site, estimate: Estimate) -> Estimate:
+def placed(site: SearchSpace, estimate: Estimate) -> Estimate:
     """The way back."""
-    if not isinstance(site, SideBySide) or estimate.map is None:
+    if not isinstance(site, MultiMap) or estimate.map is None:
         return estimate
     return replace(estimate, pose=site.placed(estimate.map, estimate.pose))

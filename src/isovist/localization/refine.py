@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray
-from isovist.atlas.base import Site
+from isovist.atlas.base import SearchSpace
 from isovist.atlas.matching.beams import Beams, Fit
 from isovist.localization.gone import counts, far, forgiven
 from isovist.localization.search import unlike
@@ -104,7 +104,7 @@ class Fits:
         return Fits(fit, beams, ratings, kinds, known, self.sums[index], bare)
 
     def forgiven(
-        self, atlas: Site, settings: LocalizationSettings, poses: FloatArray | None = None
+        self, atlas: SearchSpace, settings: LocalizationSettings, poses: FloatArray | None = None
     ) -> FloatArray:
         """`sums` with walls that are not there counted once (`gone`), rated from poses near."""
         near, bare = (self.poses, self.bare) if poses is None else (poses, None)
@@ -112,7 +112,7 @@ class Fits:
         return forgiven(atlas, self.beams, near, rated, self.sums, settings, bare)
 
     def worth(
-        self, atlas: Site, settings: LocalizationSettings, poses: FloatArray | None = None
+        self, atlas: SearchSpace, settings: LocalizationSettings, poses: FloatArray | None = None
     ) -> FloatArray:
         """`totals` of these, `forgiven` where that `counts`, shape (K,)."""
         told = self.forgiven(atlas, settings, poses) if counts(atlas) else self.sums
@@ -143,7 +143,7 @@ def totals_of(sums: FloatArray, settings: LocalizationSettings) -> FloatArray:
 
 
 def refine(
-    atlas: Site,
+    atlas: SearchSpace,
     scan: Look,
     seeds: FloatArray,
     settings: LocalizationSettings,
@@ -187,7 +187,7 @@ def refine(
 
 
 def refit(
-    atlas: Site,
+    atlas: SearchSpace,
     many: Beams,
     poses: FloatArray,
     settings: LocalizationSettings,
@@ -209,7 +209,7 @@ def refit(
 
 
 def polish(
-    atlas: Site, fits: Fits, settings: LocalizationSettings, totals: FloatArray
+    atlas: SearchSpace, fits: Fits, settings: LocalizationSettings, totals: FloatArray
 ) -> tuple[Fits, FloatArray]:
     """The fits that contend for the first place, with the ratings of the best pose near each.
 

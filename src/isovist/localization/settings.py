@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from isovist.arrays import FloatArray, readonly
-from isovist.atlas.base import Site
+from isovist.atlas.base import SearchSpace
 from isovist.atlas.settings import ANY, COUNT, POSITIVE, SHARE, BeamModel, Limits, check_numbers
 from isovist.storage.files import LARGEST
 
@@ -163,25 +163,25 @@ class LocalizationSettings:
         """
         return _careful(self)
 
-    def candidates_apart(self, atlas: Site) -> tuple[float, float]:
+    def candidates_apart(self, atlas: SearchSpace) -> tuple[float, float]:
         """Candidates nearer than this, in m, and turned by less, in rad, are alike."""
         radius, turn = self.apart[0]
         return max(radius, 1.2 * atlas.spacing), turn
 
-    def coarse_widths(self, atlas: Site) -> FloatArray:
+    def coarse_widths(self, atlas: SearchSpace) -> FloatArray:
         """σ of the steps of the first fit in m.  Read-only."""
         return _times(self.coarse, max(0.25, atlas.spacing))
 
-    def fine_widths(self, atlas: Site) -> FloatArray:
+    def fine_widths(self, atlas: SearchSpace) -> FloatArray:
         """σ of the steps of the second fit in m.  Read-only."""
         last = self.fine[-1]
         return _times(self.fine, max(last, atlas.resolution), last)
 
-    def all_widths(self, atlas: Site) -> FloatArray:
+    def all_widths(self, atlas: SearchSpace) -> FloatArray:
         """σ of the steps of both fits, one after the other, in m.  Read-only."""
         return _joined(self, max(0.25, atlas.spacing), max(self.fine[-1], atlas.resolution))
 
-    def share(self, atlas: Site, count: int) -> int:
+    def share(self, atlas: SearchSpace, count: int) -> int:
         """As many of something as an atlas needs: half in space."""
         return count if atlas.dimension == 2 else max(count // 2, 1)
 

@@ -18,10 +18,10 @@ from time import perf_counter
 import numpy as np
 
 from isovist.arrays import FloatArray, readonly
-from isovist.atlas.base import Site
+from isovist.atlas.base import SearchSpace
 from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.atlas.matching.beams import Beams, Fit
-from isovist.atlas.multimap import SideBySide
+from isovist.atlas.multimap import MultiMap
 from isovist.localization.answer import Answer, Estimate
 from isovist.localization.judge import is_same
 from isovist.localization.maps import Prior, on_map, placed
@@ -82,7 +82,7 @@ def cost(fit: Fit, atlas: SpaceAtlas, settings: LocalizationSettings) -> FloatAr
 
 
 def settle(
-    site: Site,
+    site: SearchSpace,
     scan: Look,
     answer: Answer,
     prior: Prior,
@@ -113,7 +113,7 @@ def settle(
 
 
 def settled(
-    site: Site,
+    site: SearchSpace,
     scan: Look,
     estimates: Sequence[Estimate],
     prior: Prior,
@@ -128,7 +128,7 @@ def settled(
 
 
 def _settled(
-    site: Site,
+    site: SearchSpace,
     scan: CloudScan,
     estimate: Estimate,
     prior: Prior,
@@ -153,10 +153,10 @@ def _settled(
     return moved if held and is_same(moved.pose, estimate.pose, settings) else estimate
 
 
-def map_of(site: Site, estimate: Estimate) -> tuple[SpaceAtlas, Estimate]:
+def map_of(site: SearchSpace, estimate: Estimate) -> tuple[SpaceAtlas, Estimate]:
     """The map in space that an estimate is of, and the estimate in its frame."""
-    atlas: Site = site
-    if isinstance(site, SideBySide):
+    atlas: SearchSpace = site
+    if isinstance(site, MultiMap):
         estimate = on_map(site, estimate)
         atlas = site.maps[str(estimate.map)]
     assert isinstance(atlas, SpaceAtlas)

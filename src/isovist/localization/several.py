@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isovist.arrays import FloatArray, IntArray
-from isovist.atlas.base import Atlas, Site
+from isovist.atlas.base import Atlas, SearchSpace
 from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.atlas.matching.beams import Beams, Fit
 from isovist.compute.backend import Rated
@@ -128,12 +128,14 @@ def seek(
     return ManyCandidates(moved, tuple(each), atlas)
 
 
-def has_two_doors(atlas: Site, scan: Look, thorough: bool) -> bool:
+def has_two_doors(atlas: SearchSpace, scan: Look, thorough: bool) -> bool:
     """Whether one scan is searched for in slices too: clouds, in a closer look in space."""
     return thorough and atlas.dimension == 3 and isinstance(scan, CloudScan)
 
 
-def beams_of(atlas: Site, scan: Look, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
+def beams_of(
+    atlas: SearchSpace, scan: Look, thin: tuple[int, float], block: tuple[float, float]
+) -> Beams:
     """`Atlas.beams` of one scan, or of several in the frame of the last."""
     if not isinstance(scan, Joined):
         return atlas.beams(scan, thin, block)
@@ -198,7 +200,9 @@ def _with_most(again: IntArray, beams: Beams, column: IntArray) -> IntArray:
     return again
 
 
-def rate(atlas: Site, beams: Beams, poses: FloatArray, settings: LocalizationSettings) -> Rated:
+def rate(
+    atlas: SearchSpace, beams: Beams, poses: FloatArray, settings: LocalizationSettings
+) -> Rated:
     """`Atlas.rate` of beams of one scan or of several, by odometry as it is."""
     if not isinstance(beams, ManyBeams):
         return atlas.rate(beams, poses, settings.model)
@@ -209,7 +213,7 @@ def rate(atlas: Site, beams: Beams, poses: FloatArray, settings: LocalizationSet
 
 
 def fit_and_rate(
-    atlas: Site,
+    atlas: SearchSpace,
     beams: Beams,
     poses: FloatArray,
     widths: FloatArray,
@@ -226,7 +230,7 @@ def fit_and_rate(
 
 
 def fit_together(
-    atlas: Site,
+    atlas: SearchSpace,
     beams: ManyBeams,
     poses: FloatArray,
     widths: FloatArray,
@@ -264,7 +268,7 @@ def _beside(told: Iterable[Rated]) -> Rated:
 
 
 def _alone(
-    atlas: Site, view: View, poses: FloatArray, n: int, settings: LocalizationSettings
+    atlas: SearchSpace, view: View, poses: FloatArray, n: int, settings: LocalizationSettings
 ) -> tuple[FloatArray, FloatArray]:
     """Poses of one scan, fitted alone, and what is known of them, shapes (K, D) and (K, n, n)."""
     start = (atlas.lift(poses) @ view.place).vector
@@ -273,7 +277,7 @@ def _alone(
 
 
 def _fused(
-    atlas: Site,
+    atlas: SearchSpace,
     views: tuple[View, ...],
     own: list[tuple[FloatArray, FloatArray]],
     n: int,

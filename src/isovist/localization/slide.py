@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from isovist.arrays import FloatArray, readonly
-from isovist.atlas.base import Site
+from isovist.atlas.base import SearchSpace
 from isovist.atlas.matching.beams import Beams
 from isovist.localization.refine import sums_of, totals_of
 from isovist.localization.settings import LocalizationSettings
@@ -30,7 +30,11 @@ MUCH = 2.0
 
 
 def slid(
-    atlas: Site, beams: Beams, pose: FloatArray, spread: FloatArray, settings: LocalizationSettings
+    atlas: SearchSpace,
+    beams: Beams,
+    pose: FloatArray,
+    spread: FloatArray,
+    settings: LocalizationSettings,
 ) -> FloatArray:
     """The covariance of the fit of some beams, wider where it can slide, shape (n, n).
 

@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 
 from isovist.arrays import FloatArray, readonly
-from isovist.atlas.base import Site
+from isovist.atlas.base import SearchSpace
 from isovist.atlas.matching.beams import Fit
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, Pose, swing
@@ -88,7 +88,7 @@ def by_coordinate(length: float, angle: float, n: int) -> FloatArray:
 
 
 def of_robot(
-    atlas: Site, T_level_robot: AnyPose, poses: FloatArray, spreads: FloatArray
+    atlas: SearchSpace, T_level_robot: AnyPose, poses: FloatArray, spreads: FloatArray
 ) -> tuple[AnyPose, FloatArray]:
     """T_world_robot and its covariances from poses of the sensor, shapes (K, D) and (K, n, n).
 

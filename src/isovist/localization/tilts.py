@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from isovist.atlas.base import Site
+from isovist.atlas.base import SearchSpace
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.look import First
 from isovist.localization.reasons import Facts, Reason
@@ -42,7 +42,7 @@ them so, of streets all, of a room of coarse cells one in thirty."""
 
 
 def upright(
-    atlas: Site,
+    atlas: SearchSpace,
     scan: Look,
     tilt: bool,
     ask: Callable[[Look, bool, First | None], Answer],
@@ -139,7 +139,7 @@ def _lean(best: Estimate | None, scan: CloudScan) -> float:
     return float(np.arccos(np.clip(up, -1.0, 1.0)))
 
 
-def _leans(atlas: Site, look: Look, best: Estimate, settings: LocalizationSettings) -> bool:
+def _leans(atlas: SearchSpace, look: Look, best: Estimate, settings: LocalizationSettings) -> bool:
     """Whether the scan, fitted once more at the best place, leans by more than it may.
 
     Of several scans the one with the most returns is asked; the last may be almost blind.

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.atlas.base import Site
+from isovist.atlas.base import SearchSpace
 from isovist.localization.answer import Estimate
 from isovist.localization.floors import pays
 from isovist.localization.maps import Prior, seek
@@ -45,7 +45,7 @@ def margins(settings: LocalizationSettings) -> tuple[float, float]:
 
 
 def doubt(
-    atlas: Site, scan: Look, best: Estimate, prior: Prior, settings: LocalizationSettings
+    atlas: SearchSpace, scan: Look, best: Estimate, prior: Prior, settings: LocalizationSettings
 ) -> tuple[Reason | None, Facts]:
     """Return why a unique place cannot be believed; `None` when it can."""
     sized, turned = margins(settings)
@@ -82,7 +82,7 @@ def fewer(settings: LocalizationSettings, share: int = FEWER) -> LocalizationSet
 
 
 def rescaled(
-    atlas: Site,
+    atlas: SearchSpace,
     scan: Look,
     factors: Sequence[float],
     near: Estimate,

@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any, BinaryIO
 
 from isovist.arrays import check_whole
-from isovist.atlas.base import AnyScan, Site
+from isovist.atlas.base import AnyScan, SearchSpace
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
 from isovist.localization.maps import AnyMaps, site_of
@@ -154,7 +154,7 @@ class Workers:
     """
 
     def __init__(self, atlas: AnyMaps, count: int) -> None:
-        if not isinstance(atlas, Site | Mapping):
+        if not isinstance(atlas, SearchSpace | Mapping):
             raise InputError.about("Workers", f"need an atlas, got {type(atlas).__name__}.")
         check_workers(count)
         self.atlas, self.count = atlas, count

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.atlas.base import AnyScan, Site
+from isovist.atlas.base import AnyScan, SearchSpace
 from isovist.basis.directional_basis import DirectionalBasis
 from isovist.localization import attitudes
 from isovist.localization.attitudes import ASKED, Stance, held, stances, tilt_of
@@ -49,7 +49,7 @@ def levelled(scan: AnyScan, tilt: Pose3) -> tuple[CloudScan, AnyPose]:
     return level, tilt.inverse @ mount_of(level)
 
 
-def ups_by(site: Site, poses: FloatArray, mount: AnyPose) -> FloatArray:
+def ups_by(site: SearchSpace, poses: FloatArray, mount: AnyPose) -> FloatArray:
     """Ways up in the frame of the robot by poses of its level frame, shape (K, 3)."""
     return np.asarray((site.lift(poses) @ mount.inverse).rotation[:, 2])
 
@@ -72,7 +72,7 @@ def followed(tilt: Pose3, ups: FloatArray) -> Pose3:
 
 
 def find(
-    site: Site,
+    site: SearchSpace,
     scan: AnyScan,
     mount: AnyPose,
     prior: Prior,
@@ -115,7 +115,11 @@ def find(
 
 
 def _ways(
-    site: Site, scan: CloudScan, prior: Prior, settings: LocalizationSettings, all_round: bool
+    site: SearchSpace,
+    scan: CloudScan,
+    prior: Prior,
+    settings: LocalizationSettings,
+    all_round: bool,
 ) -> list[Stance]:
     ways = stances(site, scan, prior, ups_of(scan), settings)
     if all_round and not _best(ways) >= settings.poor[0]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray, IntArray
-from isovist.atlas.base import Site
+from isovist.atlas.base import SearchSpace
 from isovist.atlas.matching.beams import Beams
 from isovist.localization.refine import Fits
 from isovist.localization.search import unlike
@@ -104,7 +104,7 @@ class Bank:
         share: How much of what that frame says was new (`compare`).
     """
 
-    atlas: Site
+    atlas: SearchSpace
     drift: Drift
     settings: TrackingSettings
     localization: LocalizationSettings

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from isovist.atlas.base import AnyScan, Site
+from isovist.atlas.base import AnyScan, SearchSpace
 from isovist.localization.answer import Estimate, Verdict
 from isovist.localization.maps import named
 from isovist.localization.reasons import GIVE_REASONS, Facts, Reason
@@ -56,7 +56,7 @@ class Belief:
         """Name of the map of the best estimate, where there are several; else `None`."""
         return self.estimates[0].map if self.estimates else None
 
-    def told(self, site: Site) -> "Belief":
+    def told(self, site: SearchSpace) -> "Belief":
         """As a user wants it: each pose in the frame of its own map, with its name."""
         return replace(self, estimates=named(site, self.estimates))
 

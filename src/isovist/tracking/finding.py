@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray
-from isovist.atlas.base import AnyScan, Site
+from isovist.atlas.base import AnyScan, SearchSpace
 from isovist.localization.answer import Verdict
 from isovist.localization.judge import judge
 from isovist.localization.look import has_rivals, leads, rivals_of
@@ -30,7 +30,7 @@ class Finder:
         localization: How they are sought, fitted and rated.
     """
 
-    site: Site
+    site: SearchSpace
     settings: TrackingSettings
     localization: LocalizationSettings
 

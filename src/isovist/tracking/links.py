@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.atlas.base import Site
-from isovist.atlas.multimap import SideBySide
+from isovist.atlas.base import SearchSpace
+from isovist.atlas.multimap import MultiMap
 from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose
 from isovist.tracking.bank import Bank
@@ -36,9 +36,9 @@ class Link:
     at_second: Pose
 
 
-def check_links(site: Site, links: Sequence[Link]) -> tuple[Link, ...]:
+def check_links(site: SearchSpace, links: Sequence[Link]) -> tuple[Link, ...]:
     """The links, or an error unless they join maps of a site."""
-    names = site.names if isinstance(site, SideBySide) else ()
+    names = site.names if isinstance(site, MultiMap) else ()
     for link in links:
         if not isinstance(link, Link):
             raise InputError.about(
@@ -46,7 +46,7 @@ def check_links(site: Site, links: Sequence[Link]) -> tuple[Link, ...]:
                 "must be links, Link('floor 1', pose, 'floor 2', pose), "
                 f"got {type(link).__name__}.",
             )
-        if not isinstance(site, SideBySide):
+        if not isinstance(site, MultiMap):
             raise InputError.about(
                 "links", "join several maps, and this tracker has one.", code="conflict"
             )
@@ -67,7 +67,9 @@ def check_links(site: Site, links: Sequence[Link]) -> tuple[Link, ...]:
     return tuple(links)
 
 
-def cross(bank: Bank, site: Site, links: Sequence[Link], mount: AnyPose, near: float) -> bool:
+def cross(
+    bank: Bank, site: SearchSpace, links: Sequence[Link], mount: AnyPose, near: float
+) -> bool:
     """Give every place near an end of a link a twin at the other end; whether any was given.
 
     Args:
@@ -78,7 +80,7 @@ def cross(bank: Bank, site: Site, links: Sequence[Link], mount: AnyPose, near: f
         near: How near to an end the robot must be, in m.
     """
     count = len(bank)
-    if not isinstance(site, SideBySide) or not links:
+    if not isinstance(site, MultiMap) or not links:
         return False
     robots = (site.lift(bank.poses) @ mount.inverse).position  # twins get none at once
     for link in links:

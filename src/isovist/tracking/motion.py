@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from isovist.atlas.base import AnyScan, Site
+from isovist.atlas.base import AnyScan, SearchSpace
 from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan, check_tilt
@@ -29,7 +29,9 @@ ON_GROUND = (
 )
 
 
-def checked(site: Site, odometry: AnyPose | None, any_attitude: bool = False) -> AnyPose | None:
+def checked(
+    site: SearchSpace, odometry: AnyPose | None, any_attitude: bool = False
+) -> AnyPose | None:
     """T_odom_robot as a site needs it, a pose of the plane lifted in space; or an error.
 
     Args:

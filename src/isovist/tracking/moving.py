@@ -7,7 +7,7 @@ expected where there is none, and every place goes along.
 import numpy as np
 
 from isovist.arrays import FloatArray, IntArray
-from isovist.atlas.base import AnyScan, Site
+from isovist.atlas.base import AnyScan, SearchSpace
 from isovist.errors import InputError
 from isovist.localization.spread import by_coordinate, of_robot
 from isovist.poses import AnyPose, Pose, Pose3, part_of, way_of
@@ -43,7 +43,7 @@ class Moving:
     bank: Bank
 
     def __init__(
-        self, site: Site, drift: Drift | None, settings: TrackingSettings, any_attitude: bool
+        self, site: SearchSpace, drift: Drift | None, settings: TrackingSettings, any_attitude: bool
     ) -> None:
         self.site, self.settings, self.any_attitude = site, settings, any_attitude
         self.drift = Drift() if drift is None else drift

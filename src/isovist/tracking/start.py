@@ -26,7 +26,7 @@ from itertools import pairwise
 import numpy as np
 
 from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
-from isovist.atlas.base import Site
+from isovist.atlas.base import SearchSpace
 from isovist.atlas.matching.beams import Beams
 from isovist.errors import InputError
 from isovist.localization.settings import LocalizationSettings
@@ -74,7 +74,7 @@ class StartFit:
 
 
 def refine_start(
-    atlas: Site,
+    atlas: SearchSpace,
     scans: Sequence[Scan],
     odometry: Sequence[Pose],
     start: Pose,
@@ -100,7 +100,7 @@ def refine_start(
 
 
 def refine_starts(
-    atlas: Site,
+    atlas: SearchSpace,
     scans: Sequence[Scan],
     odometry: Sequence[Pose],
     starts: Sequence[Pose],
@@ -158,7 +158,7 @@ def motions_since_start(odometry: Sequence[Pose]) -> Pose:
 
 
 def refine_chain(
-    atlas: Site,
+    atlas: SearchSpace,
     scans: Sequence[Scan],
     odometry: Sequence[Pose],
     start: Pose,
@@ -211,7 +211,7 @@ def refine_chain(
 
 
 def _pool(
-    atlas: Site, scans: Sequence[Scan], sensors: Pose, settings: LocalizationSettings
+    atlas: SearchSpace, scans: Sequence[Scan], sensors: Pose, settings: LocalizationSettings
 ) -> tuple[Beams, int]:
     """Beams of all scans in the frame of the start, and how many blocks they fill."""
     parts = [atlas.beams(scan, settings.beams[1], settings.block) for scan in scans]
@@ -222,7 +222,7 @@ def _pool(
 
 
 def _rate(
-    atlas: Site,
+    atlas: SearchSpace,
     scans: Sequence[Scan],
     sensors: Pose,
     starts: FloatArray,

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.atlas.base import Atlas, Site
+from isovist.atlas.base import Atlas, SearchSpace
 from isovist.atlas.matching.beams import Beams
-from isovist.atlas.multimap import SideBySide
+from isovist.atlas.multimap import MultiMap
 from isovist.atlas.settings import BeamModel
 from isovist.errors import InputError
 from isovist.localization.maps import AnyMaps, Prior, Regions, site_of
@@ -43,9 +43,9 @@ FLAGS = {
 """What a tracker remembers besides its places and frames, and what kind of thing it is."""
 
 
-def fingerprint(site: Site) -> int:
+def fingerprint(site: SearchSpace) -> int:
     """A number that another map, or other maps, hardly have."""
-    if isinstance(site, SideBySide):
+    if isinstance(site, MultiMap):
         named = {name: fingerprint(atlas) for name, atlas in site.maps.items()}
         return zlib.crc32(json.dumps(named).encode())
     assert isinstance(site, Atlas)  # there is no third kind

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray
-from isovist.atlas.base import AnyScan, Site
+from isovist.atlas.base import AnyScan, SearchSpace
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.judge import is_same
 from isovist.localization.look import attempt
@@ -32,7 +32,7 @@ def scan_of(frame: Frame, mount: Pose) -> Scan:
     return Scan(np.arctan2(y, x), np.hypot(x, y), T_robot_sensor=mount)
 
 
-def refine_frames(atlas: Site, bank: Bank, mount: Pose) -> tuple[Pose, StartFit]:
+def refine_frames(atlas: SearchSpace, bank: Bank, mount: Pose) -> tuple[Pose, StartFit]:
     """Where the frames of a bank of the plane began, by its first place, and by all of them.
 
     Args:

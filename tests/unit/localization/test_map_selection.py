@@ -14,7 +14,7 @@ from tests.support.sites import PLANE, SITES, SPACE, gap
 from tests.support.sizes import count_as_large
 
 import isovist as iv
-from isovist.atlas import SideBySide
+from isovist.atlas import MultiMap
 from isovist.localization import Choice, Glances, best_headings, search_few, site_of
 from isovist.poses import wrap_angle
 
@@ -128,7 +128,7 @@ def laid_out(site, share=0.05):
     maps = {"a": site.twin_atlas, "b": site.atlas, "c": site.atlas}
     random = np.random.default_rng(0)
     only = {name: np.flatnonzero(random.random(atlas.size) < share) for name, atlas in maps.items()}
-    return replace(SideBySide.of(maps), only=only)
+    return replace(MultiMap.of(maps), only=only)
 
 
 def one_by_one(site, scan, numbers):

@@ -18,7 +18,7 @@ from isovist.apps.web.uploads import (
 )
 from isovist.atlas.data.store import read_atlas
 from isovist.atlas.library import SUFFIX
-from isovist.atlas.multimap import SideBySide
+from isovist.atlas.multimap import MultiMap
 from isovist.errors import FileError
 from isovist.io.scans.read import read_scan
 from isovist.sensing.cloud_log import CloudLog
@@ -81,5 +81,5 @@ def keep_library(shelf: Shelf, key: str, folders: list[Path]) -> dict[str, Any]:
         shelf.sites.put(sites[name], Site(name, read_atlas(folder)))
     name = f"{len(sites)} maps"
     shelf.libraries.put(key, Named(name, sites))
-    SideBySide.of(shelf.maps(key))  # an error where they cannot be compared
+    MultiMap.of(shelf.maps(key))  # an error where they cannot be compared
     return {"kind": "library", "key": key, "name": name, "sites": list(sites.values())}
