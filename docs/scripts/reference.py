@@ -20,6 +20,17 @@ from isovist.apps.cli.app import app
 
 HOME = Path(__file__).resolve().parent.parent / "reference"
 KINDS = {int: "N", float: "X", str: "WORD", Path: "PATH"}
+KINDS_OF_NAMES = {
+    "name": ("Classes and functions", "{}"),
+    "keyword": ("Keywords", "{}"),
+    "attribute": ("Attributes and methods", "{}"),
+    "setting": ("Settings", "{}"),
+    "module": ("Modules", "{}"),
+    "command": ("Commands", "isovist {}"),
+    "option": ("Options", "{}"),
+    "extra": ("Optional parts of `pip install`", "isovist[{}]"),
+}
+"""Title and form of each kind of name on the page of what changed."""
 HEAD = """\
 # Command line
 
@@ -51,7 +62,12 @@ def _public(thing: type) -> set[str]:
     """What it has of its own or of a class of ours: attributes, properties and methods."""
     ours = [base for base in thing.__mro__ if base.__module__.startswith("isovist")]
     keys = {key for base in ours for key in (*base.__dict__, *inspect.get_annotations(base))}
-    return {key for key in keys if not key.startswith("_")}
+    return {
+        key
+        for key in keys
+        if not key.startswith("_")
+        and not isinstance(inspect.getattr_static(thing, key, None), renamed.OldAttribute)
+    }
 
 
 def _part(thing: type, key: str) -> str:
@@ -144,24 +160,22 @@ def _plain(text: str | None) -> str:
 
 def upgrading() -> str:
     """Return the page of names that changed, from the table of the program."""
-    parts = {
-        "Python names": {f"`{old}`": f"`{new}`" for old, new in renamed.NAMES.items()},
-        "Modules": {f"`{old}`": f"`{new}`" for old, new in renamed.MODULES.items()},
-        "Commands": {
-            f"`isovist {old}`": f"`isovist {new}`" for old, new in renamed.COMMANDS.items()
-        },
-        "Options": {f"`{old}`": f"`{new}`" for old, new in renamed.OPTIONS.items()},
-        "Moved out of the package": {f"`isovist {old}`": new for old, new in renamed.GONE.items()},
-    }
     lines = [
         "# Upgrading",
         "",
-        "Earlier names work until version 1.0 and say what to use instead. What moved out of the",
-        "package is refused with its new place.",
+        "Earlier names work until version 1.0 and say what to use instead. What was removed is",
+        "refused with a reason.",
     ]
-    for title, rows in parts.items():
-        lines += ["", f"## {title}", "", "| earlier | today |", "|---|---|"]
-        lines += [f"| {old} | {new} |" for old, new in rows.items()]
+    for kind, (title, form) in KINDS_OF_NAMES.items():
+        rows = [row for row in renamed.ROWS if row.kind == kind]
+        lines += (
+            ["", f"## {title}", "", "| earlier | today | since |", "|---|---|---|"] if rows else []
+        )
+        for row in rows:
+            old, new = (f"`{form.format(name)}`" for name in (row.old, row.new))
+            lines.append(
+                f"| {old} | {new if row.new else f'removed. {row.reason}'} | {row.since} |"
+            )
     return "\n".join(lines) + "\n"
 
 

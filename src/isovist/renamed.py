@@ -1,96 +1,219 @@
-"""Names of earlier versions: they work, or are refused with the name to use instead.
+"""The table of names that changed. Earlier names work with a warning, or are refused with a reason.
 
-Modules that examples and pages of earlier versions imported still can be, with a warning.
+To rename something public, add a row to `ROWS` and put `@accept_old_names` on the function or
+class. Modules, top-level names, commands and options need only the row.
 """
 
 import warnings
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Callable, Iterator
+from functools import cache, wraps
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, NamedTuple, NoReturn, TypeVar
 
 from isovist.errors import InputError
 
-P = ParamSpec("P")
-R = TypeVar("R")
-Kind = TypeVar("Kind", bound=type)
-
-MODULES = {
-    "isovist.bench.explore": "isovist.simulation.lost_robot",
-    "isovist.bench.storeys": "isovist.simulation.similar_floors",
-    "isovist.bench.worlds": "isovist.simulation.worlds",
-    "isovist.descriptor.descriptor": "isovist.paper.descriptor.descriptor",
-    "isovist.descriptor.moments": "isovist.paper.descriptor.moments",
-    "isovist.descriptor.norms": "isovist.paper.descriptor.norms",
-    "isovist.descriptor.quadrature": "isovist.paper.descriptor.quadrature",
-    "isovist.maps.segments": "isovist.maps.surfaces.segment_map",
-    "isovist.roses": "isovist.basis",
-    "isovist.theory.autograd": "isovist.paper.descriptor.torch_operator",
-    "isovist.theory.completeness": "isovist.paper.completeness",
-    "isovist.theory.differentiate": "isovist.paper.descriptor.differentiate",
-    "isovist.theory.example": "isovist.paper.example",
-    "isovist.theory.gram": "isovist.paper.gram.gram",
-    "isovist.theory.hard_bins": "isovist.paper.gram.hard_bins",
-    "isovist.theory.optimise": "isovist.paper.basis_fit.gradients",
-    "isovist.theory.verify.scenes": "isovist.paper.statements.worlds.scenes",
-    "isovist.tracking.link_files": "isovist.io.links",
-    "isovist.viz.answers": "isovist.report.figures.answers",
-    "isovist.viz.explorations": "isovist.report.figures.explorations",
-    "isovist.viz.figures": "isovist.report.figures.figures",
-    "isovist.viz.theory": "isovist.paper.report.theory_figures",
-}
-"""Modules by their earlier names."""
-
-GONE = {
-    "bench calibrate --brute": "moved to `python -m benchmarks.exhaustive` of a checkout.",
-    "bench descriptors": "moved to `python -m benchmarks.baselines descriptors` of a checkout.",
-    "bench space": "moved to `python -m benchmarks.baselines space` of a checkout.",
-}
-"""Commands and options of earlier versions, and what to use instead."""
-
-NAMES = {
-    "Rose": "DirectionalBasis",
-    "draw_rose_over_map": "draw_basis_over_map",
-    "fine_roses": "fine_bases",
-    "fit_rose": "fit_basis",
-    "from_rose": "from_basis",
-    "rose": "basis",
-    "side_by_side": "multi_map",
-}
-"""Public classes, functions, parameters and attributes by their earlier names."""
-OPTIONS = {"--rose": "--basis"}
-"""Options of the command line by their earlier names."""
-COMMANDS = {
-    "convert": "map convert",
-    "metric": "paper metric",
-    "optimise": "paper fit-basis",
-    "steer": "paper steer",
-    "verify": "paper verify",
-}
-"""Commands by their earlier names."""
-HELP = ("-h", "--help")
+T = TypeVar("T", bound=Callable[..., Any])
+Kind = Literal[
+    "name",  # a class or function of any room: "Rose"
+    "keyword",  # a keyword of a function or class: "build(rose)"
+    "attribute",  # an attribute or method of a class: "Atlas.note"
+    "setting",  # both, of a settings class: "TrackingSettings.least"
+    "module",
+    "command",  # words after `isovist`
+    "option",  # of all commands: "--rose"; of one command: "bench calibrate --brute"
+    "extra",  # of `pip install 'isovist[…]'`
+]
 
 
-def todays_words(words: list[str]) -> list[str]:
-    """Return the words of a command line of an earlier version as they are typed today."""
-    first, *rest = [OPTIONS.get(word, word) for word in words] or [""]
-    if first in COMMANDS:
-        return [*COMMANDS[first].split(), *rest]
-    if first == "map" and rest and rest[0] not in ("make", "convert", *HELP):
-        return ["map", "make", *rest]
-    if first == "paper" and (not rest or (rest[0].startswith("-") and rest[0] not in HELP)):
-        return ["paper", "tables", *rest]
-    if first in ("locate", "track"):
-        rest = [
-            part for word in rest for part in word.replace("--method=", "--method\0").split("\0")
-        ]
-        for method, group in (("paper", ["paper"]), ("isovist", [])):
-            for k in range(len(rest) - 1):
-                if rest[k : k + 2] == ["--method", method]:
-                    return [*group, first, *rest[:k], *rest[k + 2 :]]
-    return [first, *rest] if words else []
+class Row(NamedTuple):
+    """One name of an earlier version.
+
+    Attributes:
+        kind: What it is a name of.
+        old: The earlier name.
+        new: Today's name, or `None` for what was removed.
+        reason: For what was removed: a sentence that says what to use instead.
+        since: The first version with this change.
+    """
+
+    kind: Kind
+    old: str
+    new: str | None = None
+    reason: str = ""
+    since: str = "0.2"
+
+    @property
+    def owner(self) -> str:
+        """Return the function or class of a keyword, attribute or setting."""
+        return self._parts[0]
+
+    @property
+    def name(self) -> str:
+        """Return the earlier name without its owner."""
+        return self._parts[1]
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        if self.kind not in ("keyword", "attribute", "setting"):
+            return "", self.old
+        owner, _, name = self.old.replace("(", ".").rpartition(".")
+        return owner, name.rstrip(")")
+
+    def warn(self, depth: int = 3) -> str:
+        """Warn the caller `depth` frames up, and return today's name.
+
+        Raises:
+            RemovedNameError: If there is none.
+        """
+        if self.new is None:
+            self.refuse()
+        text = f"`{self.name}` is now `{self.new}`. The old name will be gone in version 1.0."
+        warnings.warn(text, DeprecationWarning, stacklevel=depth)
+        return self.new
+
+    def refuse(self) -> NoReturn:
+        """Raise an error that says what to use instead."""
+        raise RemovedNameError.about(self.name, f"was removed. {self.reason}", code="renamed")
+
+
+_CERTIFY = "Ask for a certificate where walls are exact: iv.certify(plan, scan, answer.best.pose)."
+_REASONS = "Give `reasons`, such as (iv.Reason.ONLY_PLACE,): the words are made from them."
+
+ROWS = (
+    Row("name", "Rose", "DirectionalBasis"),
+    Row("name", "draw_rose_over_map", "draw_basis_over_map"),
+    Row("name", "fine_roses", "fine_bases"),
+    Row("name", "fit_rose", "fit_basis"),
+    Row("keyword", "Answer(advice)", reason=_REASONS),
+    Row("keyword", "Belief(advice)", reason=_REASONS),
+    Row("keyword", "Check(advice)", reason=_REASONS),
+    Row("keyword", "Descriptor(rose)", "basis"),
+    Row("keyword", "Gram(rose)", "basis"),
+    Row("keyword", "Gram.from_basis(rose)", "basis"),
+    Row("keyword", "Gram.from_rule(rose)", "basis"),
+    Row("keyword", "Gram.from_scan(rose)", "basis"),
+    Row("keyword", "build(rose)", "basis"),
+    Row("keyword", "locate(certificate)", reason=_CERTIFY),
+    Row("keyword", "locate_many(certificate)", reason=_CERTIFY),
+    Row("attribute", "Atlas.note", reason="Use `ignored_intensities(scan)`."),
+    Row("attribute", "Atlas.rose", "basis"),
+    Row("attribute", "Descriptor.rose", "basis"),
+    Row("attribute", "Gram.from_rose", "from_basis"),
+    Row("attribute", "Gram.rose", "basis"),
+    Row("attribute", "Library.side_by_side", "multi_map"),
+    Row("attribute", "Fitted.rose", "basis"),
+    Row("module", "isovist.bench.explore", "isovist.simulation.lost_robot"),
+    Row("module", "isovist.bench.storeys", "isovist.simulation.similar_floors"),
+    Row("module", "isovist.bench.worlds", "isovist.simulation.worlds"),
+    Row("module", "isovist.descriptor.descriptor", "isovist.paper.descriptor.descriptor"),
+    Row("module", "isovist.descriptor.moments", "isovist.paper.descriptor.moments"),
+    Row("module", "isovist.descriptor.norms", "isovist.paper.descriptor.norms"),
+    Row("module", "isovist.descriptor.quadrature", "isovist.paper.descriptor.quadrature"),
+    Row("module", "isovist.maps.segments", "isovist.maps.surfaces.segment_map"),
+    Row("module", "isovist.roses", "isovist.basis"),
+    Row("module", "isovist.theory.autograd", "isovist.paper.descriptor.torch_operator"),
+    Row("module", "isovist.theory.completeness", "isovist.paper.completeness"),
+    Row("module", "isovist.theory.differentiate", "isovist.paper.descriptor.differentiate"),
+    Row("module", "isovist.theory.example", "isovist.paper.example"),
+    Row("module", "isovist.theory.gram", "isovist.paper.gram.gram"),
+    Row("module", "isovist.theory.hard_bins", "isovist.paper.gram.hard_bins"),
+    Row("module", "isovist.theory.optimise", "isovist.paper.basis_fit.gradients"),
+    Row("module", "isovist.theory.verify.scenes", "isovist.paper.statements.worlds.scenes"),
+    Row("module", "isovist.tracking.link_files", "isovist.io.links"),
+    Row("module", "isovist.viz.answers", "isovist.report.figures.answers"),
+    Row("module", "isovist.viz.explorations", "isovist.report.figures.explorations"),
+    Row("module", "isovist.viz.figures", "isovist.report.figures.figures"),
+    Row("module", "isovist.viz.theory", "isovist.paper.report.theory_figures"),
+    Row("command", "convert", "map convert"),
+    Row("command", "map", "map make"),
+    Row("command", "metric", "paper metric"),
+    Row("command", "optimise", "paper fit-basis"),
+    Row("command", "paper", "paper tables"),
+    Row("command", "steer", "paper steer"),
+    Row("command", "verify", "paper verify"),
+    Row("command", "locate --method paper", "paper locate"),
+    Row("command", "locate --method isovist", "locate"),
+    Row("command", "track --method paper", "paper track"),
+    Row("command", "track --method isovist", "track"),
+    Row(
+        "command", "bench descriptors",
+        reason="Use `python -m benchmarks.baselines descriptors` of a checkout.",
+    ),
+    Row(
+        "command", "bench space",
+        reason="Use `python -m benchmarks.baselines space` of a checkout.",
+    ),
+    Row(
+        "option", "bench calibrate --brute",
+        reason="Use `python -m benchmarks.exhaustive` of a checkout.",
+    ),
+    Row("option", "--rose", "--basis"),
+    Row("extra", "cloud", "object-storage"),
+    Row("extra", "clouds", "pointclouds"),
+)  # fmt: skip
+
+
+_HELP = ("-h", "--help")
+
+
+class RemovedNameError(InputError, AttributeError):
+    """A name of an earlier version that was removed; `hasattr` says that it is not there."""
+
+
+@cache
+def rows_of(*kinds: Kind, owner: str | None = None) -> dict[str, Row]:
+    """Return rows by earlier name without owner: all of some kinds, or those of one owner."""
+    rows = (row for row in ROWS if row.kind in kinds)
+    return {row.name: row for row in rows if owner is None or row.owner == owner}
+
+
+def accept_old_names(target: T) -> T:
+    """Decorate a function or class that has rows: earlier keywords and attributes still work.
+
+    It stands above `@dataclass`, which makes the function that takes the keywords.
+    """
+    owner = target.__qualname__
+    keywords = rows_of("keyword", "setting", owner=owner)
+    if not isinstance(target, type):
+        return _with_keywords(target, keywords)
+    cls: Any = target
+    if keywords:
+        cls.__init__ = _with_keywords(cls.__init__, keywords)
+    for name, row in rows_of("attribute", "setting", owner=owner).items():
+        setattr(cls, name, OldAttribute(row))
+    return target
+
+
+def _with_keywords(function: Any, rows: dict[str, Row]) -> Any:
+    """Wrap a function so that it takes the earlier keywords of `rows`."""
+
+    @wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        for old in rows.keys() & kwargs.keys():
+            value = kwargs.pop(old)
+            kwargs[rows[old].warn()] = value
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+class OldAttribute:
+    """An attribute or method under its earlier name."""
+
+    def __init__(self, row: Row) -> None:
+        self.row = row
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        """Warn, and return the attribute of today's name."""
+        return getattr(owner if instance is None else instance, self.row.warn())
+
+
+def todays_name(name: str) -> str:
+    """Return today's name of a class or function of a room; warn if it has changed."""
+    row = rows_of("name").get(name)
+    return name if row is None else row.warn(depth=4)
 
 
 class RenamedModules:
@@ -99,20 +222,20 @@ class RenamedModules:
     @classmethod
     def find_spec(cls, name: str, *_: Any) -> ModuleSpec | None:
         """Return how to import a name that no other finder knows."""
-        if name in MODULES:
+        modules = rows_of("module")
+        if name in modules:
             return ModuleSpec(name, cls, is_package=True)  # type: ignore[arg-type]
-        if any(old.startswith(f"{name}.") for old in MODULES):
+        if any(old.startswith(f"{name}.") for old in modules):
             return ModuleSpec(name, None, is_package=True)
         return None
 
     @staticmethod
     def create_module(spec: ModuleSpec) -> ModuleType:
-        """Return the module of today, and warn."""
-        warn(spec.name, MODULES[spec.name])
-        module = import_module(MODULES[spec.name])
-        for old, new in NAMES.items():
-            if new in vars(module):
-                setattr(module, old, getattr(module, new))
+        """Return today's module, and warn."""
+        module = import_module(rows_of("module")[spec.name].warn())
+        for old, row in rows_of("name").items():
+            if row.new in vars(module):
+                setattr(module, old, getattr(module, row.new))
         spec.loader_state = module.__spec__
         return module
 
@@ -123,102 +246,45 @@ class RenamedModules:
         module.__spec__ = module.__spec__.loader_state
 
 
-def warn(old: str, new: str) -> None:
-    """Warn that a name has another one now."""
-    text = f"{old} is {new} now, and will be gone in version 1.0."
-    warnings.warn(text, DeprecationWarning, stacklevel=3)
+def todays_words(words: list[str]) -> list[str]:
+    """Return the words of a command line of an earlier version as they are typed today.
 
-
-def todays_name(name: str) -> str:
-    """Return what a public name is called now; warn if it has changed."""
-    if name not in NAMES:
-        return name
-    warn(name, NAMES[name])
-    return NAMES[name]
-
-
-def rename_keyword(old: str, new: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorate a function whose keyword has another name now: the old one works, and warns."""
-
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        @wraps(function)
-        def called(*args: Any, **kwargs: Any) -> R:
-            if old in kwargs:
-                warn(f"`{old}`", f"`{new}`")
-                kwargs[new] = kwargs.pop(old)
-            return function(*args, **kwargs)
-
-        return called
-
-    return decorate
-
-
-def rename_argument(old: str, new: str) -> Callable[[Kind], Kind]:
-    """Decorate a class that is made with a keyword that has another name now."""
-
-    def decorate(kind: Kind) -> Kind:
-        made: Any = kind
-        made.__init__ = rename_keyword(old, new)(made.__init__)
-        return kind
-
-    return decorate
-
-
-def rename_attributes(
-    otherwise: Callable[[object, str], Any] | None = None, /, **today: str
-) -> Callable[[object, str], Any]:
-    """Return a `__getattr__` for a class whose attributes have other names now."""
-
-    def get(thing: object, name: str) -> Any:
-        if name in today:
-            warn(f"`{name}`", f"`{today[name]}`")
-            return getattr(thing, today[name])
-        if otherwise is not None:
-            return otherwise(thing, name)
-        raise AttributeError(f"{type(thing).__name__!r} object has no attribute {name!r}")
-
-    return get
-
-
-def refuse_keyword(keyword: str, instead: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorate a function that had a keyword: giving it is an error that says what to use."""
-
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        @wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> R:
-            if keyword in kwargs:
-                raise InputError.about(keyword, f"is gone. {instead}", code="renamed")
-            return function(*args, **kwargs)
-
-        return checked
-
-    return decorate
-
-
-def refuse_argument(keyword: str, instead: str) -> Callable[[Kind], Kind]:
-    """Decorate a class that was made with a keyword: giving it is an error that says what to use.
-
-    It stands above `dataclass`, which makes `__init__`.
+    Raises:
+        RemovedNameError: If the command or option was removed.
     """
-
-    def decorate(kind: Kind) -> Kind:
-        made: Any = kind
-        made.__init__ = refuse_keyword(keyword, instead)(made.__init__)
-        return kind
-
-    return decorate
-
-
-class GoneError(InputError, AttributeError):
-    """An attribute of an earlier version, so that `hasattr` says no."""
+    words = list(_with_todays_options(words))
+    for row in ROWS:
+        if row.kind in ("command", "option") and (rest := _words_after(row.old, words)) is not None:
+            if row.new is None:
+                row.refuse()
+            return [*row.new.split(), *rest]
+    return words
 
 
-def refuse_attributes(**instead: str) -> Callable[[object, str], Any]:
-    """Return a `__getattr__` for a class whose attributes of these names are gone."""
+def _with_todays_options(words: list[str]) -> Iterator[str]:
+    """Yield words with today's options; `--method=paper` becomes two words."""
+    options = rows_of("option")
+    for word in words:
+        option, *value = word.split("=", 1) if word.startswith("--") else [word]
+        if option == "--method":
+            yield from (option, *value)
+        else:
+            row = options.get(option)
+            yield "=".join([row.new if row and row.new else option, *value])
 
-    def get(thing: object, name: str) -> Any:
-        if name in instead:
-            raise GoneError.about(name, f"is gone. {instead[name]}", code="renamed")
-        raise AttributeError(f"{type(thing).__name__!r} object has no attribute {name!r}")
 
-    return get
+def _words_after(old: str, words: list[str]) -> list[str] | None:
+    """Return the words besides an earlier command and its option; `None` if they are others."""
+    command, dash, option = old.partition(" -")
+    verbs, options = command.split(), f"-{option}".split() if dash else []
+    rest = words[len(verbs) :]
+    if words[: len(verbs)] != verbs:
+        return None
+    if old == "map":
+        return rest if rest and rest[0] not in ("make", "convert", *_HELP) else None
+    if old == "paper":
+        return rest if not rest or (rest[0][0] == "-" and rest[0] not in _HELP) else None
+    for k in range(len(rest) - len(options) + 1):
+        if rest[k : k + len(options)] == options:
+            return rest[:k] + rest[k + len(options) :]
+    return None

@@ -12,16 +12,11 @@ import numpy as np
 import pytest
 
 import isovist as iv
+from isovist.renamed import ROWS
 
 FIXTURES = Path(__file__).resolve().parent / "fixtures"
 FILES, PROGRAMS, STATES = (FIXTURES / name for name in ("files", "programs", "states"))
-CHANGED = {
-    "Answer(advice)": ("renamed", "reasons"),
-    "Atlas.note": ("renamed", "ignored_intensities"),
-    "Belief(advice)": ("renamed", "reasons"),
-    "Check(advice)": ("renamed", "reasons"),
-    "locate(certificate)": ("renamed", "iv.certify"),
-    "locate_many(certificate)": ("renamed", "iv.certify"),
+CHANGED = {row.old: ("renamed", row.reason) for row in ROWS if row.new is None} | {
     "isovist bench descriptors office.yaml --count 4 --only vlad --condition clean"
     " --spacing 0.8 --json": ("renamed", "benchmarks.baselines descriptors"),
     "isovist bench space site.stl --simulate 1 --only isovist --json": (

@@ -9,8 +9,7 @@ import pytest
 from tests.compat.shared import CHANGED, FILES, FIXTURES, parsed, stored
 from tests.support.paths import ROOT
 
-from isovist.renamed import GONE as MOVED
-from isovist.renamed import OPTIONS, todays_words
+from isovist.renamed import ROWS, rows_of, todays_words
 
 LINES = stored("lines")
 WORDS = {"advice", "text", "note", "example"}
@@ -74,12 +73,13 @@ def test_every_option_is_taken_as_it_was():
     today = options_of(runpy.run_path(ROOT / "docs/scripts/reference.py")["command_line"]())
     was = options_of((FIXTURES / "command-line.md").read_text(encoding="utf-8"))
     assert len(was) > 200
-    moved = tuple(f"isovist {name}" for name in MOVED)
+    removed = tuple(f"isovist {row.old}" for row in ROWS if row.new is None)
     by_paper = ("channels", "temperature", "profile", "norm", "transform", "spacing", "basis")
     for key, said in was.items():
         verb, _, option = key.removeprefix("isovist ").rpartition(" ")
-        name = OPTIONS.get(option, option)
-        if key.startswith(moved) or name == "--method":
+        row = rows_of("option").get(option)
+        name = row.new if row else option
+        if key.startswith(removed) or name == "--method":
             continue
         words = todays_words(verb.replace("map", "map LOG").split())
         if verb in ("locate", "track") and name[2:] in by_paper:

@@ -9,7 +9,7 @@ from tests.compat.shared import CHANGED, FILES, FIXTURES, works_or_says
 from tests.support.paths import ROOT
 
 import isovist as iv
-from isovist.renamed import NAMES
+from isovist.renamed import ROWS
 
 
 def listed(text):
@@ -31,8 +31,25 @@ def listed(text):
     return found
 
 
-TEXT = (FIXTURES / "api.txt").read_text(encoding="utf-8")
-WAS = listed(re.sub(r"\w+", lambda word: NAMES.get(word[0], word[0]), TEXT))
+NEW = {row.old: row.new for row in ROWS if row.new}
+
+
+def renamed(key, entry):
+    """What is listed, under today's names."""
+    owner, dot, member = key.rpartition(".")
+    owner = NEW.get(owner, owner)
+    key = f"{owner}{dot}{NEW.get(f'{owner}{dot}{member}', member)}"
+    if isinstance(entry, str):
+        return key, entry
+    words = {word: NEW.get(f"{key}({word})", NEW.get(f"{key}.{word}", word)) for word in entry[1]}
+    places, defaults = ([(words[word], value) for word, value in part] for part in
+                        (entry[0], entry[1].items()))  # fmt: skip
+    return key, (places, dict(defaults))
+
+
+WAS = dict(
+    renamed(*item) for item in listed((FIXTURES / "api.txt").read_text(encoding="utf-8")).items()
+)
 TODAY = listed(runpy.run_path(ROOT / "docs/scripts/reference.py")["listing"]())
 TUNED = re.compile(r"\w+(Settings|Model)$")
 """Classes whose defaults may become better."""

@@ -16,7 +16,7 @@ plane, (x, y, yaw, z, roll, pitch) in space.  Cells are the business of the kern
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.grid3d.ray_fields import Near, Walk
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import AnyPose
-from isovist.renamed import refuse_attributes, rename_attributes
+from isovist.renamed import accept_old_names
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 
@@ -195,6 +195,7 @@ class SearchSpace(ABC):
         return ()
 
 
+@accept_old_names
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Atlas(SearchSpace):
     """A map with a descriptor of the view from each node, on which scans can be located.
@@ -223,11 +224,6 @@ class Atlas(SearchSpace):
     settings: AtlasSettings
 
     dimension: ClassVar[int]
-
-    if not TYPE_CHECKING:  # a type checker would take every name for one of an atlas
-        __getattr__ = rename_attributes(
-            refuse_attributes(note="Use `ignored_intensities(scan)`."), rose="basis"
-        )
 
     @property
     @abstractmethod

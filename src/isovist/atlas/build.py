@@ -19,11 +19,11 @@ from isovist.maps.grid3d.voxel_map import WIDEST, VoxelMap
 from isovist.maps.kinds import AnyMap
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.maps.surfaces.segment_map import SegmentMap
-from isovist.renamed import rename_keyword
+from isovist.renamed import accept_old_names
 from isovist.settings import checked_settings
 
 
-@rename_keyword("rose", "basis")
+@accept_old_names
 def build(
     world: AnyMap,
     *,

@@ -4,14 +4,13 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from isovist.atlas.base import Atlas
 from isovist.atlas.data.store import KIND, read_atlas
 from isovist.atlas.multimap import MultiMap, check_alike
 from isovist.atlas.settings import AtlasSettings
 from isovist.errors import FileError, InputError, IsovistError
-from isovist.renamed import rename_attributes
+from isovist.renamed import accept_old_names
 from isovist.storage.array_folder import Manifest, read_manifest
 from isovist.storage.files import PathLike, first_line, is_folder, unreadable
 from isovist.storage.locations import MANIFEST
@@ -20,6 +19,7 @@ SUFFIX = ".atlas"
 """Of a folder; not part of the name of its map."""
 
 
+@accept_old_names
 class Library(Mapping[str, Atlas]):
     """Atlases by name, of which only those used last are kept open.
 
@@ -31,9 +31,6 @@ class Library(Mapping[str, Atlas]):
         taken: Bytes of the atlases that are open.
         most: Maps that are looked at for one scan; as many as it takes when `None`.
     """
-
-    if not TYPE_CHECKING:  # a type checker would take every name for one of a library
-        __getattr__ = rename_attributes(side_by_side="multi_map")
 
     def __init__(self, paths: Mapping[str, Path], memory: float, most: int | None = None) -> None:
         self.paths = dict(paths)

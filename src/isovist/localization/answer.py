@@ -10,9 +10,9 @@ import numpy as np
 from isovist.arrays import FloatArray, readonly
 from isovist.errors import InputError
 from isovist.localization.advice import advice
-from isovist.localization.reasons import GIVE_REASONS, Facts, Reason
+from isovist.localization.reasons import Facts, Reason
 from isovist.poses import COORDINATES, AnyPose, wrap_angle
-from isovist.renamed import refuse_argument
+from isovist.renamed import accept_old_names
 
 ROS_ORDER = ("x", "y", "z", "roll", "pitch", "yaw")
 TAILS = 2.5, 0.41
@@ -192,7 +192,7 @@ class Proof:
         return bool(((gap <= self.regions[:, 3]) & (turn <= self.regions[:, 4])).any())
 
 
-@refuse_argument("advice", GIVE_REASONS)
+@accept_old_names
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """Where the robot is, as far as one scan can tell.

@@ -33,13 +33,13 @@ from isovist.localization.glance import glance
 from isovist.localization.judge import judge
 from isovist.localization.locate import compile_kernels, frame_of
 from isovist.localization.maps import AnyMaps, seek, site_of, told
-from isovist.localization.reasons import GIVE_REASONS, Facts, Reason
+from isovist.localization.reasons import Facts, Reason
 from isovist.localization.refine import Fits, contenders, refit
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.settle import settled
 from isovist.poses import AnyPose, Pose, Pose3, wrap_angle
-from isovist.renamed import refuse_argument
+from isovist.renamed import accept_old_names
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.settings import checked_settings
@@ -60,7 +60,7 @@ REACH = 3.0
 Agreement = Literal["agrees", "disagrees", "cannot tell"]
 
 
-@refuse_argument("advice", GIVE_REASONS)
+@accept_old_names
 @dataclass(frozen=True, slots=True, eq=False)
 class Check:
     """Whether a pose explains a scan.

@@ -32,7 +32,7 @@ from isovist.localization.spread import longest
 from isovist.localization.tilts import upright
 from isovist.localization.twists import doubt
 from isovist.poses import AnyPose
-from isovist.renamed import refuse_keyword
+from isovist.renamed import accept_old_names
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.drift import Drift
 from isovist.sensing.joined import Joined, Look, joined, last_of, leave_out_blind
@@ -42,11 +42,10 @@ ROUNDS = 3
 """So often maps are chosen anew: a better place that is found seldom lets in others."""
 LISTED_S = 1.0
 """Time of a complete search where nothing can be proved unique any more, in s."""
-CERTIFY = "Ask for a certificate where walls are exact: iv.certify(plan, scan, answer.best.pose)."
 PROVED = "A proof is of one map, got {} by name. Prove it on the map of the answer alone."
 
 
-@refuse_keyword("certificate", CERTIFY)
+@accept_old_names
 def locate(
     atlas: AnyMaps | SearchSpace,
     scan: AnyScan | Joined | Sequence[AnyScan],

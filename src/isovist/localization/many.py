@@ -17,15 +17,15 @@ from isovist.compute.backend import using
 from isovist.compute.infra import threads
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
-from isovist.localization.locate import CERTIFY, locate
+from isovist.localization.locate import locate
 from isovist.localization.maps import AnyMaps, AnyPrior, site_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.workers import ASKED, Workers, groups_of
-from isovist.renamed import refuse_keyword
+from isovist.renamed import accept_old_names
 from isovist.sensing.joined import Joined
 
 
-@refuse_keyword("certificate", CERTIFY)
+@accept_old_names
 def locate_many(
     atlas: AnyMaps,
     scans: Sequence[AnyScan | Joined],

@@ -6,8 +6,6 @@ Sentences are made from them in `localization.advice` and `tracking.advice`.
 from enum import StrEnum
 from typing import TypedDict
 
-GIVE_REASONS = "Give `reasons`, such as (iv.Reason.ONLY_PLACE,): the words are made from them."
-
 
 class Reason(StrEnum):
     """Why a verdict was reached.  The values are stable.

@@ -8,16 +8,16 @@ import numpy as np
 from isovist.atlas.base import AnyScan, SearchSpace
 from isovist.localization.answer import Estimate, Verdict
 from isovist.localization.maps import named
-from isovist.localization.reasons import GIVE_REASONS, Facts, Reason
+from isovist.localization.reasons import Facts, Reason
 from isovist.localization.rules import Rule
 from isovist.localization.settings import LocalizationSettings
-from isovist.renamed import refuse_argument
+from isovist.renamed import accept_old_names
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.tracking.advice import advice
 from isovist.tracking.bank import Bank
 
 
-@refuse_argument("advice", GIVE_REASONS)
+@accept_old_names
 @dataclass(frozen=True, slots=True, eq=False)
 class Belief:
     """Where the robot is, as far as its way so far can tell.

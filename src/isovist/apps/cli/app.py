@@ -110,10 +110,10 @@ def main() -> None:
     logging.getLogger("isovist").setLevel(logging.INFO)
     if any("\0" in word for word in sys.argv):  # of no shell; a program that calls this can
         _refuse("A word of the command line holds a zero byte.")
-    words = todays_words(sys.argv[1:])
-    if words != sys.argv[1:]:
-        sys.stderr.write(f"isovist: this command is `isovist {shlex.join(words)}` now.\n")
     try:
+        words = todays_words(sys.argv[1:])
+        if words != sys.argv[1:]:
+            sys.stderr.write(f"isovist: this command is `isovist {shlex.join(words)}` now.\n")
         code = app(words, prog_name="isovist", standalone_mode=bare)
         if code == INTERRUPTED:  # typer has caught it
             raise KeyboardInterrupt

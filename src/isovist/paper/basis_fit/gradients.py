@@ -24,7 +24,6 @@ sphere by itself, and on log λ where the parameter λ of the profile is free to
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import minimize
@@ -35,7 +34,7 @@ from isovist.errors import InputError
 from isovist.paper.descriptor.moments import Moments
 from isovist.paper.descriptor.quadrature import CircleSum, Rule
 from isovist.paper.gram.weight_rules import sphere_rule
-from isovist.renamed import rename_attributes
+from isovist.renamed import accept_old_names
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +55,7 @@ class Slope:
 Objective = Callable[[DirectionalBasis], Slope]
 
 
+@accept_old_names
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
     """An optimised basis.
@@ -71,9 +71,6 @@ class Fitted:
     before: float
     after: float
     evaluations: int
-
-    if not TYPE_CHECKING:
-        __getattr__ = rename_attributes(rose="basis")
 
 
 def mean_injectivity(moments: Moments) -> Objective:

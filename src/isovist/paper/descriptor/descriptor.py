@@ -23,7 +23,7 @@ than 1.5 times the usual beam spacing, so that a hole in the scan stays a hole.
 """
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, overload
+from typing import Literal, overload
 
 import numpy as np
 
@@ -52,7 +52,7 @@ from isovist.paper.descriptor.rims import rim_term
 from isovist.paper.descriptor.shadows import find_jumps, jump_terms
 from isovist.paper.descriptor.silhouette import silhouette_term
 from isovist.poses import unit_vectors
-from isovist.renamed import rename_argument, rename_attributes
+from isovist.renamed import accept_old_names
 from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Range, Seen, Signal, seen_by
 
@@ -74,7 +74,7 @@ class Observed:
     mass: FloatArray
 
 
-@rename_argument("rose", "basis")
+@accept_old_names
 @dataclass(frozen=True, slots=True)
 class Descriptor:
     """A basis, a signal and a quadrature: gives F and J.
@@ -93,9 +93,6 @@ class Descriptor:
     signal: Signal = field(default_factory=Range)
     quadrature: Quadrature | None = None
     step: float = 0.05
-
-    if not TYPE_CHECKING:
-        __getattr__ = rename_attributes(rose="basis")
 
     @overload
     def at(

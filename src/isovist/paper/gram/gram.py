@@ -37,7 +37,6 @@ of the finer one: nested spaces give nested bounds.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import circulant
@@ -48,7 +47,7 @@ from isovist.errors import InputError
 from isovist.paper.descriptor.quadrature import CircleSum, Rule
 from isovist.paper.gram.weight_rules import Sector, circle_rule, in_blocks, settled_sphere_rule
 from isovist.poses import unit_vectors
-from isovist.renamed import rename_argument, rename_attributes, warn
+from isovist.renamed import accept_old_names
 from isovist.sensing.scan import Scan
 
 KEEP = 1e-8  # τ, the smallest singular value that is kept, relative to the largest
@@ -72,7 +71,7 @@ class Projection:
         return self.coefficients @ self.basis.weights(theta).T
 
 
-@rename_argument("rose", "basis")
+@accept_old_names
 @dataclass(frozen=True, slots=True, eq=False)
 class Gram:
     """The Gram matrix of a basis, factored so that it can be used however singular it is.
@@ -93,18 +92,8 @@ class Gram:
     scales: FloatArray
     spectrum: FloatArray
 
-    if not TYPE_CHECKING:
-        __getattr__ = rename_attributes(rose="basis")
-
-        @classmethod
-        def from_rose(cls, *args: object, **kwargs: object) -> "Gram":
-            """Return `from_basis` of the same, and warn."""
-            warn("`from_rose`", "`from_basis`")
-            if "rose" in kwargs:
-                kwargs["basis"] = kwargs.pop("rose")
-            return cls.from_basis(*args, **kwargs)
-
     @classmethod
+    @accept_old_names
     def from_basis(
         cls,
         basis: DirectionalBasis,
@@ -134,6 +123,7 @@ class Gram:
         return cls.from_rule(basis, circle_rule(basis, tolerance=tolerance, view=view), keep=keep)
 
     @classmethod
+    @accept_old_names
     def from_rule(cls, basis: DirectionalBasis, rule: Rule, *, keep: float = KEEP) -> "Gram":
         """With the inner product Σ_s c_s f(θ_s) g(θ_s) of any rule, e.g. of some beams."""
         if (rule.coefficients <= 0.0).any():
@@ -146,6 +136,7 @@ class Gram:
         return cls._from_triangle(basis, rule, R, keep)
 
     @classmethod
+    @accept_old_names
     def from_scan(cls, basis: DirectionalBasis, scan: Scan, *, keep: float = KEEP) -> "Gram":
         """Over the directions that a scan saw: its valid beams, each with the angle it owns."""
         seen = scan.valid

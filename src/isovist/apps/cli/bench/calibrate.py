@@ -6,8 +6,6 @@ from typing import Annotated
 import typer
 
 from isovist.apps.cli.support import options
-from isovist.errors import InputError
-from isovist.renamed import GONE
 
 
 def calibrate(
@@ -22,7 +20,6 @@ def calibrate(
         typer.Option(help="Keep what came of each plan in this file, and go on where it ends."),
     ] = None,
     jobs: Annotated[int, typer.Option(help="Number of processes that try plans at once.")] = 1,
-    brute: Annotated[int | None, typer.Option(hidden=True)] = None,
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
@@ -31,8 +28,6 @@ def calibrate(
     from isovist.apps.cli.support.progress import bar
     from isovist.evaluation.calibrate import rows_of, run, text_of
 
-    if brute is not None:
-        raise InputError.about("brute", GONE["bench calibrate --brute"], code="renamed")
     with bar("Locating on generated plans") as advance:
         rows = rows_of(run(plans, scans, seed, resume, advance, jobs=jobs))
     if as_json:

@@ -14,7 +14,6 @@ from isovist.apps.cli.support import options
 from isovist.apps.cli.support.command import Verb
 from isovist.apps.cli.support.examples import example_of
 from isovist.errors import InputError
-from isovist.renamed import GONE
 
 bench = typer.Typer(help="Measured rows; every query alone, heading unknown, no prior.")
 
@@ -149,14 +148,3 @@ def cross(
 LOCATING = (carmen, scans, simulate, simulate3d, cross, calibrate)
 for verb in (*LOCATING, starts, follow, kidnap):
     bench.command(epilog=example_of(f"bench {verb.__name__}"), cls=Verb)(verb)
-
-
-def gone(ctx: typer.Context) -> None:
-    """Refuse a command of an earlier version, and say where it is now."""
-    command = f"bench {ctx.info_name}"
-    raise InputError(f"`isovist {command}` {GONE[command]}", code="renamed")
-
-
-for name in ("descriptors", "space"):
-    words = {"allow_extra_args": True, "ignore_unknown_options": True}
-    bench.command(name, hidden=True, context_settings=words)(gone)
