@@ -113,6 +113,7 @@ ROWS = (
     Row("module", "isovist.descriptor.quadrature", "isovist.paper.descriptor.quadrature"),
     Row("module", "isovist.maps.segments", "isovist.maps.surfaces.segment_map"),
     Row("module", "isovist.roses", "isovist.basis"),
+    Row("module", "isovist.sensing.standing", "isovist.sensing.stationary"),
     Row("module", "isovist.theory.autograd", "isovist.paper.descriptor.torch_operator"),
     Row("module", "isovist.theory.completeness", "isovist.paper.completeness"),
     Row("module", "isovist.theory.differentiate", "isovist.paper.descriptor.differentiate"),

@@ -18,7 +18,7 @@ from isovist import (
 )
 from isovist.paper import rim_term, silhouette_term
 from isovist.paper.descriptor import faces
-from isovist.sensing import Seen
+from isovist.sensing import WallHits
 
 pytestmark = pytest.mark.slow
 
@@ -83,7 +83,7 @@ def differences(world, signals, step=0.025, terms=400_000, view=None):
     for k in range(3):
         for sign in (1.0, -1.0):
             hits = world.cast(POINT + sign * step * np.eye(3)[k], theta)
-            seen = Seen(world, theta, hits.ranges, hits.walls, hits.normals)
+            seen = WallHits(world, theta, hits.ranges, hits.walls, hits.normals)
             for found, signal in zip(slopes, signals, strict=True):
                 found[:, k] += signal.values(seen) @ W * (sign / (2.0 * step))
     return slopes

@@ -8,7 +8,7 @@ from isovist.localization.judge import judge
 from isovist.localization.refine import refine
 from isovist.localization.search import search
 from isovist.sensing import merge
-from isovist.sensing.joined import joined
+from isovist.sensing.scan_sequence import join_scans
 
 USUAL = iv.LocalizationSettings()
 
@@ -42,7 +42,7 @@ def fits_at(atlas, scan, poses):
 
 def together(scans, motions, **how):
     """Several scans as one."""
-    return joined(scans, motions, **how)
+    return join_scans(scans, motions, **how)
 
 
 def merged(scans):

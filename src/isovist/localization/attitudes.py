@@ -33,8 +33,8 @@ from isovist.localization.tilts import FIRM, loosest
 from isovist.localization.twists import fewer
 from isovist.poses import AnyPose, Pose3, swing, way_of
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.joined import Joined, Look, last_of
-from isovist.sensing.planes import ups_of
+from isovist.sensing.planes import up_directions
+from isovist.sensing.scan_sequence import ScanInput, ScanSequence, last_scan
 
 ALL_ROUND = 200
 """Ways of an even covering: none is farther than 10° from one of them."""
@@ -48,7 +48,7 @@ HEADED = (
 )
 
 STEPS = ("search", "refine", "judge", "total")
-Ask = Callable[[Look], Answer]
+Ask = Callable[[ScanInput], Answer]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +63,7 @@ class Stance:
     """
 
     tilt: Pose3
-    scan: Look
+    scan: ScanInput
     pose: Pose3
     score: float
 
@@ -84,8 +84,8 @@ def check_attitude(atlas: SearchSpace, prior: Prior, motions: Sequence[AnyPose])
 
 
 def in_any_attitude(
-    atlas: SearchSpace, scan: Look, prior: Prior, ask: Ask, settings: LocalizationSettings
-) -> tuple[Answer, Look, Pose3]:
+    atlas: SearchSpace, scan: ScanInput, prior: Prior, ask: Ask, settings: LocalizationSettings
+) -> tuple[Answer, ScanInput, Pose3]:
     """The answer about a level robot, its scan as it was asked, and A of (1).
 
     Args:
@@ -96,9 +96,9 @@ def in_any_attitude(
         settings: How to look and to judge.
     """
     start = perf_counter()
-    last = last_of(scan)
+    last = last_scan(scan)
     assert isinstance(last, CloudScan)  # as the map is in space
-    answer, stance = _best(atlas, scan, prior, ups_of(last), ask, settings)
+    answer, stance = _best(atlas, scan, prior, up_directions(last), ask, settings)
     if answer.verdict is Verdict.LOST:
         more = DirectionalBasis.fibonacci(ALL_ROUND).directions
         again, other = _best(atlas, scan, prior, more, ask, settings)
@@ -126,7 +126,7 @@ def _turned(estimate: Estimate, by: Pose3) -> Estimate:
 
 def _best(
     atlas: SearchSpace,
-    scan: Look,
+    scan: ScanInput,
     prior: Prior,
     ups: FloatArray,
     ask: Ask,
@@ -148,7 +148,11 @@ def _best(
 
 
 def stances(
-    atlas: SearchSpace, scan: Look, prior: Prior, ups: FloatArray, settings: LocalizationSettings
+    atlas: SearchSpace,
+    scan: ScanInput,
+    prior: Prior,
+    ups: FloatArray,
+    settings: LocalizationSettings,
 ) -> list[Stance]:
     """Of some ways up, in the frame of the sensor, those that the best does not refute at a glance.
 
@@ -168,10 +172,14 @@ def stances(
 
 
 def _stance(
-    atlas: SearchSpace, scan: Look, prior: Prior, up: FloatArray, settings: LocalizationSettings
+    atlas: SearchSpace,
+    scan: ScanInput,
+    prior: Prior,
+    up: FloatArray,
+    settings: LocalizationSettings,
 ) -> Stance | None:
     """The scan with that way up, in the frame of the sensor, at a glance."""
-    level, tilt = _levelled(scan, last_of(scan).T_robot_sensor.rotation @ up)
+    level, tilt = _levelled(scan, last_scan(scan).T_robot_sensor.rotation @ up)
     few = fewer(settings)
     seeds = seek(atlas, level, prior, few).poses
     fits = refine(atlas, level, seeds, few, keep=1, tilt=True, thorough=True)
@@ -182,12 +190,12 @@ def _stance(
     return Stance(tilt, level, sensor @ level.T_level_robot @ tilt, float(fits.scores[0]))
 
 
-def _levelled(scan: Look, up: FloatArray) -> tuple[Look, Pose3]:
+def _levelled(scan: ScanInput, up: FloatArray) -> tuple[ScanInput, Pose3]:
     """The scan as that of a level robot, where `up` of the robot at the last one is up, and A."""
-    if not isinstance(scan, Joined):
+    if not isinstance(scan, ScanSequence):
         tilt = tilt_of(up)
         return held(scan, tilt), tilt
-    tilts = [tilt_of(up @ robot.rotation) for robot in map(Pose3.lifted, scan.robots)]
+    tilts = [tilt_of(up @ robot.rotation) for robot in map(Pose3.lifted, scan.robot_poses)]
     scans = tuple(held(one, tilt) for one, tilt in zip(scan.scans, tilts, strict=True))
     motions = tuple(
         tilts[k] @ motion @ tilts[k + 1].inverse for k, motion in enumerate(scan.motions)

@@ -26,7 +26,7 @@ from isovist.localization.floors import Floors
 from isovist.localization.reasons import Facts, Reason
 from isovist.localization.search import TINY, best_headings, least_costs
 from isovist.localization.settings import LocalizationSettings
-from isovist.sensing.joined import unlit
+from isovist.sensing.scan_sequence import without_intensities
 
 FEW = 16
 """Of so many maps each is looked at: that takes no longer than to choose."""
@@ -118,7 +118,7 @@ class Choice:
         if not isinstance(library, Library) or len(site.names) <= FEW:
             return None
         first = library[site.names[0]]
-        scan = unlit(scan)
+        scan = without_intensities(scan)
         window = first.window(scan, settings.seen_share[site.dimension - 2])
         if not window.seen.any():
             return None
@@ -169,7 +169,7 @@ class Choice:
         near = np.flatnonzero(np.hypot(*gaps.T) < 1.5 * settings.candidates_apart(atlas)[0])
         if near.size == 0:
             return np.inf
-        window = atlas.window(unlit(scan), settings.seen_share[atlas.dimension - 2])
+        window = atlas.window(without_intensities(scan), settings.seen_share[atlas.dimension - 2])
         costs = least_costs(atlas.descriptors, near, window.rough, settings.short)
         return settings.lead * max(float(costs.min()), TINY)
 

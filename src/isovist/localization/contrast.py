@@ -22,7 +22,7 @@ from isovist.localization.maps import AnyMaps, placed, site_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import beams_of, rate
 from isovist.poses import AnyPose
-from isovist.sensing.joined import Look, last_of
+from isovist.sensing.scan_sequence import ScanInput, last_scan
 from isovist.settings import checked_settings
 
 TELLING = 1.0
@@ -69,7 +69,7 @@ class Contrast:
 
 
 def contrast(
-    atlas: AnyMaps, scan: Look, answer: Answer, *, settings: LocalizationSettings | None = None
+    atlas: AnyMaps, scan: ScanInput, answer: Answer, *, settings: LocalizationSettings | None = None
 ) -> Contrast | None:
     """Compare the best place of an answer with its strongest rival, beam by beam.
 
@@ -78,8 +78,8 @@ def contrast(
 
     Args:
         atlas: The map, described, or several by name.
-        scan: What the sensor saw, once or several times (`sensing.joined`); beams of scans before
-            the last are rated from where odometry puts them.
+        scan: What the sensor saw, once or several times (`sensing.scan_sequence`); beams of scans
+            before the last are rated from where odometry puts them.
         answer: Of `locate` to that scan.
         settings: How the scan was located.
 
@@ -88,7 +88,7 @@ def contrast(
     """
     chosen = checked_settings(LocalizationSettings, settings)
     site = site_of(atlas)
-    site.check(last_of(scan))
+    site.check(last_scan(scan))
     held = scan.within(site.diagonal)
     if held is None or len(answer.estimates) < 2:
         return None
@@ -106,7 +106,7 @@ def contrast(
 
 def rate_at(
     atlas: SearchSpace,
-    scan: Look,
+    scan: ScanInput,
     beams: Beams,
     poses: Sequence[AnyPose],
     settings: LocalizationSettings,

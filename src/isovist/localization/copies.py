@@ -16,8 +16,8 @@ from isovist.localization.complete import complete
 from isovist.localization.refine import Fits
 from isovist.localization.search import ENOUGH, unlike
 from isovist.localization.settings import LocalizationSettings, ProofSettings
-from isovist.sensing.joined import Look
 from isovist.sensing.scan import Scan
+from isovist.sensing.scan_sequence import ScanInput
 
 ROUGHLY = ProofSettings((0.4, float(np.radians(0.5))), see=0.0, finest=0.2, most=400_000)
 """Boxes of 0.2 m and 0.5° are small enough for a fit to begin in; where 50 000 of 0.4 m are left,
@@ -26,7 +26,7 @@ QUARTERS = 0.5 * np.pi * np.arange(4)
 
 
 def copies(
-    atlas: SearchSpace, scan: Look, fits: Fits, settings: LocalizationSettings
+    atlas: SearchSpace, scan: ScanInput, fits: Fits, settings: LocalizationSettings
 ) -> FloatArray:
     """Candidates that look as the best of some fits does, likeliest first, shape (K, 3).
 

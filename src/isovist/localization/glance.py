@@ -14,7 +14,7 @@ from isovist.compute.backend import computing
 from isovist.localization.floors import Floors, pays
 from isovist.localization.search import best_headings, unlike
 from isovist.localization.settings import LocalizationSettings
-from isovist.sensing.joined import unlit
+from isovist.sensing.scan_sequence import without_intensities
 
 GLANCES = (2000, 6)
 """Rings of nodes that a glance looks at, and least share on large maps: of 3000 and 2000 both miss
@@ -30,7 +30,7 @@ def glance(site: SearchSpace, scan: AnyScan, settings: LocalizationSettings) -> 
     if not isinstance(site, MultiMap):
         assert isinstance(site, Atlas)  # there is no third kind
         return _at_map(site, scan, settings)
-    found, scan = [], unlit(scan)
+    found, scan = [], without_intensities(scan)
     for name, shift in zip(site.names, site.shifts, strict=True):
         poses = _at_map(site.maps[name], scan, settings)
         poses[:, 0] += shift

@@ -21,7 +21,7 @@ from isovist.localization.maps import AnyMaps, AnyPrior, Prior, on_map, prior_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.twists import SCALES, WIDER, margins, rescaled
 from isovist.poses import AnyPose
-from isovist.sensing.joined import Look, joined
+from isovist.sensing.scan_sequence import ScanInput, join_scans
 from isovist.settings import checked_settings
 
 MILLIMETRE = 0.001
@@ -53,7 +53,7 @@ class Hint:
 
 def hints(
     atlas: AnyMaps,
-    scan: Look | Sequence[AnyScan],
+    scan: ScanInput | Sequence[AnyScan],
     answer: Answer,
     *,
     motions: Sequence[AnyPose] | None = None,
@@ -73,7 +73,7 @@ def hints(
     if answer.verdict is Verdict.UNIQUE:
         return ()
     chosen = checked_settings(LocalizationSettings, settings)
-    seen, site = joined(scan, motions), site_of(atlas)
+    seen, site = join_scans(scan, motions), site_of(atlas)
     held = prior_of(site, prior)
     here = of_answer(site, answer) if held is None else site
     if here is None:
@@ -101,7 +101,7 @@ def hints(
 
 
 def _place(
-    atlas: SearchSpace, scan: Look, prior: Prior, settings: LocalizationSettings
+    atlas: SearchSpace, scan: ScanInput, prior: Prior, settings: LocalizationSettings
 ) -> Estimate | None:
     """The only place of a scan, if it has one."""
     held = scan.within(atlas.diagonal)
@@ -112,7 +112,11 @@ def _place(
 
 
 def _sharpened(
-    atlas: SearchSpace, scan: Look, factor: float, place: Estimate, settings: LocalizationSettings
+    atlas: SearchSpace,
+    scan: ScanInput,
+    factor: float,
+    place: Estimate,
+    settings: LocalizationSettings,
 ) -> tuple[float, Estimate]:
     """The factor near a given one that fits best around a place, and the fit."""
     factors = (factor * NEARBY).tolist()

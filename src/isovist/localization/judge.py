@@ -58,12 +58,12 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.slide import slid
 from isovist.localization.spread import covariances, information, longest, of_robot
 from isovist.poses import AnyPose, Pose3, wrap_angle
-from isovist.sensing.joined import Look, last_of
+from isovist.sensing.scan_sequence import ScanInput, last_scan
 
 
 def judge(
     atlas: SearchSpace,
-    scan: Look,
+    scan: ScanInput,
     fits: Fits,
     settings: LocalizationSettings,
     *,
@@ -112,7 +112,7 @@ def judge(
     facts = facts_of(estimates[0], witnesses.shape[1], int((~out).sum()) - 1, maps)
     evidence = Evidence(facts, estimates[0].score, float(chances[-1]), settings)
     verdict, reasons = decide(RULES, evidence)
-    if (ignored := atlas.ignored_intensities(last_of(scan))) is not None:
+    if (ignored := atlas.ignored_intensities(last_scan(scan))) is not None:
         facts["ignored_intensities"] = ignored
     return Answer(verdict, reasons, estimates, facts=facts)
 

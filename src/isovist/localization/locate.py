@@ -35,7 +35,13 @@ from isovist.poses import AnyPose
 from isovist.renamed import accept_old_names
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.drift import Drift
-from isovist.sensing.joined import Joined, Look, joined, last_of, leave_out_blind
+from isovist.sensing.scan_sequence import (
+    ScanInput,
+    ScanSequence,
+    join_scans,
+    last_scan,
+    limit_range,
+)
 from isovist.settings import checked_settings
 
 ROUNDS = 3
@@ -48,7 +54,7 @@ PROVED = "A proof is of one map, got {} by name. Prove it on the map of the answ
 @accept_old_names
 def locate(
     atlas: AnyMaps | SearchSpace,
-    scan: AnyScan | Joined | Sequence[AnyScan],
+    scan: AnyScan | ScanSequence | Sequence[AnyScan],
     *,
     motions: Sequence[AnyPose] | None = None,
     drift: Drift | None = None,
@@ -102,7 +108,7 @@ def locate(
 
 def _located(
     atlas: AnyMaps | SearchSpace,
-    scan: AnyScan | Joined | Sequence[AnyScan],
+    scan: AnyScan | ScanSequence | Sequence[AnyScan],
     motions: Sequence[AnyPose] | None,
     drift: Drift | None,
     prior: AnyPrior,
@@ -113,21 +119,21 @@ def _located(
     settings: LocalizationSettings | None,
 ) -> Answer:
     known = isinstance(atlas, SearchSpace | Mapping)
-    if not known or not isinstance(scan, AnyScan | Joined | list | tuple):
+    if not known or not isinstance(scan, AnyScan | ScanSequence | list | tuple):
         raise InputError.about(
             "locate",
             f"needs an atlas and a scan, "
             f"got {type(atlas).__name__} and {type(scan).__name__}. "
             "`build` makes an atlas of a map, `read_scan` a scan of a file.",
         )
-    seen = joined(scan, motions, drift)
+    seen = join_scans(scan, motions, drift)
     site = site_of(atlas)
     held_to = prior_of(site, prior)
     if budget_s is not None and not budget_s >= 0.0:
         raise InputError.about("budget_s", f"must be a time in s, 0 or more, got {budget_s:g}.")
     if budget_s is not None and not prove:
         raise InputError.about("budget_s", "is the time of a proof; ask for one.", code="conflict")
-    site.check(last_of(seen))
+    site.check(last_scan(seen))
     site.fitted(tilt)
     if tilt and any_attitude:
         raise InputError.about(
@@ -139,11 +145,11 @@ def _located(
             raise InputError(IN_SPACE, code="wrong_dimension", field="prove")
     if prove and isinstance(site, MultiMap):
         raise InputError(PROVED.format(len(site.names)), code="conflict", field="prove")
-    if isinstance(seen, Joined):
+    if isinstance(seen, ScanSequence):
         _check_several(site, seen, prove)
     chosen = checked_settings(LocalizationSettings, settings)
-    frame = frame_of(last_of(seen))
-    held, since = leave_out_blind(seen, site.diagonal)
+    frame = frame_of(last_scan(seen))
+    held, since = limit_range(seen, site.diagonal)
     if held is None or (since is not None and held_to is not None):
         return outside_map(frame)
     compile_kernels(site, prove=prove)
@@ -155,10 +161,10 @@ def _located(
     if choice is None or isinstance(held, CloudScan):
         maps, as_told = site, None if any_attitude else held
 
-        def look(one: Look, leans: bool) -> First:
+        def look(one: ScanInput, leans: bool) -> First:
             return look_once(maps, one, held_to, chosen, leans)
 
-        def ask(one: Look, leans: bool, first: First | None) -> Answer:
+        def ask(one: ScanInput, leans: bool, first: First | None) -> Answer:
             answer = look_closer(maps, one, held_to, chosen, leans, first or look(one, leans))
             return settle(maps, one, answer, held_to, chosen, as_told)
 
@@ -172,7 +178,7 @@ def _located(
         answer = unseen(answer, len(site.names), len(choice.order))
     if prove and answer.best is not None and isinstance(site, Atlas):
         assert not isinstance(held_to, Regions)
-        answer = _proved(site, last_of(held), held_to, answer, chosen, tilt, budget_s)
+        answer = _proved(site, last_scan(held), held_to, answer, chosen, tilt, budget_s)
     if answer.verdict is Verdict.UNIQUE:
         answer = _doubted(site, held, answer, held_to, chosen)
     answer = told(site, answer)
@@ -184,11 +190,11 @@ def _located(
 
 
 def _chosen(
-    choice: Choice, scan: Look, settings: LocalizationSettings, tilt: bool
+    choice: Choice, scan: ScanInput, settings: LocalizationSettings, tilt: bool
 ) -> tuple[SearchSpace, Answer, bool]:
     """The maps of many that must be looked at, the answer, and whether they are all of these."""
     start = perf_counter()
-    seen = last_of(scan)
+    seen = last_scan(scan)
     answer = look_once(choice.part(0.0)[0], scan, None, settings, tilt)[0]
     limit = choice.limit(seen, answer, settings)
     for _ in range(ROUNDS):
@@ -204,7 +210,7 @@ def _chosen(
     return part, replace(answer, timing_ms=timing), limit <= left
 
 
-def _check_several(atlas: SearchSpace, scan: Joined, prove: bool) -> None:
+def _check_several(atlas: SearchSpace, scan: ScanSequence, prove: bool) -> None:
     if prove:
         raise InputError(
             "A proof is of one scan, got several. Prove the last one alone.",
@@ -252,7 +258,11 @@ def _proved(
 
 
 def _doubted(
-    atlas: SearchSpace, scan: Look, answer: Answer, prior: Prior, settings: LocalizationSettings
+    atlas: SearchSpace,
+    scan: ScanInput,
+    answer: Answer,
+    prior: Prior,
+    settings: LocalizationSettings,
 ) -> Answer:
     """A unique answer, or what is left of it when the scan would fit better twisted."""
     start = perf_counter()

@@ -24,7 +24,7 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.slices import rivals
 from isovist.poses import Pose
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.joined import Look
+from isovist.sensing.scan_sequence import ScanInput
 
 First = tuple[Answer, bool]
 """The answer of a look, and whether it is well ahead of what was not looked at."""
@@ -41,7 +41,7 @@ simulate`; `benchmarks.sparse`)."""
 
 def look_once(
     atlas: SearchSpace,
-    scan: Look,
+    scan: ScanInput,
     prior: Prior,
     settings: LocalizationSettings,
     tilt: bool = False,
@@ -98,7 +98,11 @@ def look_once(
 
 
 def rivals_of(
-    answer: Answer, atlas: SearchSpace, scan: Look, prior: Prior, settings: LocalizationSettings
+    answer: Answer,
+    atlas: SearchSpace,
+    scan: ScanInput,
+    prior: Prior,
+    settings: LocalizationSettings,
 ) -> Candidates:
     """Places of an answer in space, where it `has_rivals`, and those that may be as good."""
     assert isinstance(atlas, SpaceAtlas)
@@ -108,7 +112,7 @@ def rivals_of(
     return rivals(atlas, scan, prior, settings, _sensors(answer, scan), trusted=trusted)
 
 
-def _sensors(answer: Answer, scan: Look) -> FloatArray:
+def _sensors(answer: Answer, scan: ScanInput) -> FloatArray:
     """Poses of the level frame of the sensor at the places of an answer that has any, (K, D)."""
     level = scan.T_robot_level
     return np.stack([(one.pose @ level).vector for one in answer.estimates])
@@ -116,7 +120,7 @@ def _sensors(answer: Answer, scan: Look) -> FloatArray:
 
 def leads(
     atlas: SearchSpace,
-    scan: Look,
+    scan: ScanInput,
     candidates: Sought,
     answer: Answer,
     settings: LocalizationSettings,
@@ -132,7 +136,7 @@ def leads(
 
 def look_closer(
     site: SearchSpace,
-    scan: Look,
+    scan: ScanInput,
     prior: Prior,
     settings: LocalizationSettings,
     tilt: bool,
@@ -195,7 +199,7 @@ def agree(first: Answer, second: Answer, settings: LocalizationSettings) -> bool
     return plain and ahead >= CLEAR[0] and explained >= CLEAR[1]
 
 
-def has_rivals(site: SearchSpace, scan: Look, answer: Answer) -> bool:
+def has_rivals(site: SearchSpace, scan: ScanInput, answer: Answer) -> bool:
     """Whether `slices.rivals` can tell if there is another place as good as that of an answer."""
     known = answer.verdict is not Verdict.LOST
     return known and isinstance(site, SpaceAtlas) and isinstance(scan, CloudScan)
@@ -206,12 +210,14 @@ def _sum(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, f
     return {name: before[name] + spent for name, spent in after.items()}
 
 
-def attempt(atlas: SearchSpace, scan: Look, prior: Prior, settings: LocalizationSettings) -> Answer:
+def attempt(
+    atlas: SearchSpace, scan: ScanInput, prior: Prior, settings: LocalizationSettings
+) -> Answer:
     """What one look gives; nothing is doubted yet."""
     return look_once(atlas, scan, prior, settings)[0]
 
 
-def held_by(atlas: SearchSpace, scan: Look, prior: Prior, fits: Fits) -> Fits:
+def held_by(atlas: SearchSpace, scan: ScanInput, prior: Prior, fits: Fits) -> Fits:
     """Those fits that the prior allows."""
     if prior is None:
         return fits

@@ -22,13 +22,13 @@ from isovist.localization.maps import AnyMaps, AnyPrior, site_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.workers import ASKED, Workers, groups_of
 from isovist.renamed import accept_old_names
-from isovist.sensing.joined import Joined
+from isovist.sensing.scan_sequence import ScanSequence
 
 
 @accept_old_names
 def locate_many(
     atlas: AnyMaps,
-    scans: Sequence[AnyScan | Joined],
+    scans: Sequence[AnyScan | ScanSequence],
     *,
     prior: AnyPrior = None,
     tilt: bool = False,
@@ -48,7 +48,7 @@ def locate_many(
 
     Args:
         atlas: The map, described, or several by name.
-        scans: Each taken by itself; several that odometry joins are one (`sensing.joined`).
+        scans: Each taken by itself; several that odometry joins are one (`sensing.scan_sequence`).
         prior: Where the robot may be, at all of them.
         tilt: As for `locate`, like all that follow.
         any_attitude: The same.
@@ -93,7 +93,7 @@ def locate_many(
 
 def each_answer(
     atlas: AnyMaps | SearchSpace,
-    scans: Sequence[AnyScan | Joined],
+    scans: Sequence[AnyScan | ScanSequence],
     how: Mapping[str, object],
     first: int = 0,
 ) -> Iterator[Answer]:
@@ -107,7 +107,7 @@ def each_answer(
     """
     ask = asking(atlas, **how)
 
-    def numbered(number: int, scan: AnyScan | Joined) -> Answer:
+    def numbered(number: int, scan: AnyScan | ScanSequence) -> Answer:
         return ask(first + number, scan)
 
     if how.get("prove"):  # which takes all cores
@@ -118,13 +118,13 @@ def each_answer(
 
 def asking(
     atlas: AnyMaps | SearchSpace, **how: object
-) -> Callable[[int, AnyScan | Joined], Answer]:
+) -> Callable[[int, AnyScan | ScanSequence], Answer]:
     """`locate` with the number of the scan in its errors; arguments are those of `locate`."""
     with using(how.get("backend")) as computing:  # type: ignore[arg-type]
         how["backend"] = computing.name  # which threads do not know by themselves
     site = site_of(atlas) if isinstance(atlas, Mapping) else atlas
 
-    def ask(number: int, scan: AnyScan | Joined) -> Answer:
+    def ask(number: int, scan: AnyScan | ScanSequence) -> Answer:
         try:
             return locate(site, scan, **how)  # type: ignore[arg-type]
         except InputError as error:

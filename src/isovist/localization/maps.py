@@ -25,7 +25,7 @@ from isovist.localization.search import Candidates
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import ManyCandidates
 from isovist.poses import AnyPose
-from isovist.sensing.joined import Look, unlit
+from isovist.sensing.scan_sequence import ScanInput, without_intensities
 
 OTHERS = -1
 """Stands for all maps of which a few nodes are searched together."""
@@ -152,7 +152,7 @@ def _views(found: Found) -> tuple[tuple[Candidates, Any], ...]:
 
 
 def seek(
-    site: SearchSpace, scan: Look, prior: Prior, settings: LocalizationSettings, *,
+    site: SearchSpace, scan: ScanInput, prior: Prior, settings: LocalizationSettings, *,
     thorough: bool = False, every: int = 1,
 ) -> Sought:  # fmt: skip
     """`several.seek` on one map, or on each of several."""
@@ -160,7 +160,7 @@ def seek(
         assert not isinstance(prior, Regions)
         return several.seek(site, scan, prior, settings, thorough=thorough, every=every)
     assert isinstance(site, MultiMap)  # there is no third kind
-    scan = unlit(scan)
+    scan = without_intensities(scan)
     most, limit = settings.share(site, settings.seeds[thorough]), np.inf
     regions = dict.fromkeys(site.names) if prior is None else _regions(prior)
     asked = [number for number, name in enumerate(site.names) if name in regions]

@@ -16,7 +16,7 @@ from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import ManyBeams, beams_of, fit_and_rate, fit_together
 from isovist.localization.spread import by_coordinate
-from isovist.sensing.joined import Look
+from isovist.sensing.scan_sequence import ScanInput
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +144,7 @@ def totals_of(sums: FloatArray, settings: LocalizationSettings) -> FloatArray:
 
 def refine(
     atlas: SearchSpace,
-    scan: Look,
+    scan: ScanInput,
     seeds: FloatArray,
     settings: LocalizationSettings,
     *,

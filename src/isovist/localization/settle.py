@@ -29,7 +29,7 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import covariances, information, of_robot
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.joined import Look
+from isovist.sensing.scan_sequence import ScanInput
 
 SIDE = 2.5
 """Of the cubes in cells.  Of 2.5, 5 and 8 the one whose largest error of attitude is smallest over
@@ -83,11 +83,11 @@ def cost(fit: Fit, atlas: SpaceAtlas, settings: LocalizationSettings) -> FloatAr
 
 def settle(
     site: SearchSpace,
-    scan: Look,
+    scan: ScanInput,
     answer: Answer,
     prior: Prior,
     settings: LocalizationSettings,
-    told: Look | None = None,
+    told: ScanInput | None = None,
 ) -> Answer:
     """The answer, with the places that are not refuted fitted once more, tilts where they were.
 
@@ -114,11 +114,11 @@ def settle(
 
 def settled(
     site: SearchSpace,
-    scan: Look,
+    scan: ScanInput,
     estimates: Sequence[Estimate],
     prior: Prior,
     settings: LocalizationSettings,
-    told: Look | None = None,
+    told: ScanInput | None = None,
 ) -> Sequence[Estimate]:
     """Estimates as `settle` leaves them."""
     if not isinstance(scan, CloudScan):

@@ -33,7 +33,7 @@ from isovist.localization.slices import by_slices, nothing
 from isovist.localization.spread import by_coordinate, covariances, information, of_robot
 from isovist.poses import AnyPose, Pose3, wrap_angle
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.joined import Joined, Look
+from isovist.sensing.scan_sequence import ScanInput, ScanSequence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +85,7 @@ class ManyCandidates:
 
 def seek(
     atlas: Atlas,
-    scan: Look,
+    scan: ScanInput,
     prior: Region | None,
     settings: LocalizationSettings,
     *,
@@ -98,7 +98,7 @@ def seek(
 
     Several scans have no one cost to limit, and are searched for everywhere.
     """
-    if not isinstance(scan, Joined):
+    if not isinstance(scan, ScanSequence):
         found = search(
             atlas, scan, prior, settings, thorough=thorough, limit=limit, only=only, every=every
         )
@@ -112,7 +112,7 @@ def seek(
         from_both = np.concatenate([other.poses, found.poses])
         return ManyCandidates(from_both, ((found, Pose3()), (other, Pose3())), atlas)
     each, poses, ranks = [], [], []
-    for one, robot, place in zip(scan.scans, scan.robots, scan.views, strict=True):
+    for one, robot, place in zip(scan.scans, scan.robot_poses, scan.view_poses, strict=True):
         reach = None
         if prior is not None:
             reach = prior.grown(float(np.linalg.norm(robot.position[:2])), robot.yaw)
@@ -128,20 +128,22 @@ def seek(
     return ManyCandidates(moved, tuple(each), atlas)
 
 
-def has_two_doors(atlas: SearchSpace, scan: Look, thorough: bool) -> bool:
+def has_two_doors(atlas: SearchSpace, scan: ScanInput, thorough: bool) -> bool:
     """Whether one scan is searched for in slices too: clouds, in a closer look in space."""
     return thorough and atlas.dimension == 3 and isinstance(scan, CloudScan)
 
 
 def beams_of(
-    atlas: SearchSpace, scan: Look, thin: tuple[int, float], block: tuple[float, float]
+    atlas: SearchSpace, scan: ScanInput, thin: tuple[int, float], block: tuple[float, float]
 ) -> Beams:
     """`Atlas.beams` of one scan, or of several in the frame of the last."""
-    if not isinstance(scan, Joined):
+    if not isinstance(scan, ScanSequence):
         return atlas.beams(scan, thin, block)
     views: list[View] = []
     ends, numbers, columns = np.empty((0, atlas.dimension)), *np.empty((2, 0), dtype=np.int64)
-    for one, place, error in reversed(list(zip(scan.scans, scan.views, scan.errors, strict=True))):
+    for one, place, error in reversed(
+        list(zip(scan.scans, scan.view_poses, scan.view_variances, strict=True))
+    ):
         beams = atlas.beams(one, thin, block)
         here = place.apply(beams.ends)
         number = beams.block_of

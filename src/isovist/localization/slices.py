@@ -29,7 +29,7 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.maps.floor import floor_levels
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.level import ground_of
+from isovist.sensing.levelling import fit_ground
 
 SQUARE = 0.4  # m
 SLICES = np.array([0.4, 0.8, 1.2, 1.7, 2.3, 3.0, 4.0, 6.0])
@@ -133,7 +133,7 @@ def by_slices(
         known: Poses that may explain the scan, shape (K, 6): only what costs less than `lead` times
             as much as the best of them is looked for, and nothing where that leaves too much.
     """
-    plan, plane = Plan.of(atlas), ground_of(scan)
+    plan, plane = Plan.of(atlas), fit_ground(scan)
     low, high = atlas.heights
     if plane is None and high - low > SQUARE:
         return nothing(0.0)
@@ -264,7 +264,7 @@ def _standing_out(
 
     Args:
         scan: What the sensor saw.
-        plane: Its ground (`sensing.level`), if it shows any.
+        plane: Its ground (`sensing.levelling`), if it shows any.
         usual: Height of sensors above the floor, for scans that do not.
     """
     p = scan.level_points

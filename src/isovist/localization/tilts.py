@@ -1,13 +1,13 @@
 """Scans in space that lean, though nobody said so.
 
-A scan whose ground is not level (`sensing.level`) is looked at as if it were, with roll and pitch
-fitted.  As it may be a ramp or a stack of boxes, the ground alone does not decide: unless one place
-explains the scan so, and leans, it is looked at as it was told, too, and what fits better is asked.
-A place that is the only one as told, but fits less well than levelled, is not unique as told.
-What was asked as told is asked once more with roll and pitch fitted when the best place, fitted so,
-leans by more than its covariance allows: it is not unique as told.  Where that, too, leaves more
-than one place, the ground may not be in view: then the scan is looked at by whatever else may be up
-(`sensing.planes`), and asked so where it fits better.
+A scan whose ground is not level (`sensing.levelling`) is looked at as if it were, with roll and
+pitch fitted.  As it may be a ramp or a stack of boxes, the ground alone does not decide: unless one
+place explains the scan so, and leans, it is looked at as it was told, too, and what fits better is
+asked.  A place that is the only one as told, but fits less well than levelled, is not unique as
+told.  What was asked as told is asked once more with roll and pitch fitted when the best place,
+fitted so, leans by more than its covariance allows: it is not unique as told.  Where that, too,
+leaves more than one place, the ground may not be in view: then the scan is looked at by whatever
+else may be up (`sensing.planes`), and asked so where it fits better.
 """
 
 from collections.abc import Callable
@@ -23,8 +23,8 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.settle import LEVEL, cost, last_fit, map_of
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.joined import Joined, Look, last_of
-from isovist.sensing.level import all_on_level_ground, leaning
+from isovist.sensing.levelling import level_by_planes, level_scans
+from isovist.sensing.scan_sequence import ScanInput, ScanSequence, last_scan
 
 LEAST = float(np.radians(0.45))
 """Fitted tilts below this are not told from none, in rad: a unique answer is to be within 1°, and
@@ -43,12 +43,12 @@ them so, of streets all, of a room of coarse cells one in thirty."""
 
 def upright(
     atlas: SearchSpace,
-    scan: Look,
+    scan: ScanInput,
     tilt: bool,
-    ask: Callable[[Look, bool, First | None], Answer],
-    look: Callable[[Look, bool], First],
+    ask: Callable[[ScanInput, bool, First | None], Answer],
+    look: Callable[[ScanInput, bool], First],
     settings: LocalizationSettings,
-) -> tuple[Answer, Look]:
+) -> tuple[Answer, ScanInput]:
     """The answer about a scan, and the scan as it was asked.
 
     Args:
@@ -59,10 +59,10 @@ def upright(
         look: Has a first look.
         settings: How to fit and to rate.
     """
-    last = last_of(scan)
+    last = last_scan(scan)
     if tilt or not isinstance(last, CloudScan):
         return (_no_looser(ask(scan, True, None)) if tilt else ask(scan, False, None)), scan
-    flat, first, level = all_on_level_ground(scan), None, None
+    flat, first, level = level_scans(scan), None, None
     if flat is not scan:
         level = ask(flat, True, None)
         if _firm(level, last):
@@ -86,7 +86,7 @@ def upright(
         if answer.verdict is Verdict.UNIQUE:
             answer = replace(answer, verdict=Verdict.AMBIGUOUS, reasons=(Reason.TILT_FITS_BETTER,))
     if answer.verdict is not Verdict.UNIQUE:
-        for turned in leaning(scan):
+        for turned in level_by_planes(scan):
             first = look(turned, True)
             if _score(first[0]) > _score(answer):
                 again = ask(turned, True, first)
@@ -139,15 +139,17 @@ def _lean(best: Estimate | None, scan: CloudScan) -> float:
     return float(np.arccos(np.clip(up, -1.0, 1.0)))
 
 
-def _leans(atlas: SearchSpace, look: Look, best: Estimate, settings: LocalizationSettings) -> bool:
+def _leans(
+    atlas: SearchSpace, look: ScanInput, best: Estimate, settings: LocalizationSettings
+) -> bool:
     """Whether the scan, fitted once more at the best place, leans by more than it may.
 
     Of several scans the one with the most returns is asked; the last may be almost blind.
     """
-    scan, pose = last_of(look), best.pose
-    if isinstance(look, Joined):
+    scan, pose = last_scan(look), best.pose
+    if isinstance(look, ScanSequence):
         k = int(np.argmax([len(one.points) for one in look.scans if isinstance(one, CloudScan)]))
-        scan, pose = look.scans[k], pose @ Pose3.lifted(look.robots[k])
+        scan, pose = look.scans[k], pose @ Pose3.lifted(look.robot_poses[k])
     assert isinstance(scan, CloudScan)
     atlas, best = map_of(atlas, replace(best, pose=pose))
     start = np.atleast_2d((best.pose @ scan.T_robot_level).vector)

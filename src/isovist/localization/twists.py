@@ -23,7 +23,7 @@ from isovist.localization.maps import Prior, seek
 from isovist.localization.reasons import Facts, Reason
 from isovist.localization.refine import refine
 from isovist.localization.settings import LocalizationSettings
-from isovist.sensing.joined import Joined, Look
+from isovist.sensing.scan_sequence import ScanInput, ScanSequence
 
 SCALES = (0.95, 1.05)
 WIDER = (0.85, 0.9, 1.1, 1.15)
@@ -45,7 +45,11 @@ def margins(settings: LocalizationSettings) -> tuple[float, float]:
 
 
 def doubt(
-    atlas: SearchSpace, scan: Look, best: Estimate, prior: Prior, settings: LocalizationSettings
+    atlas: SearchSpace,
+    scan: ScanInput,
+    best: Estimate,
+    prior: Prior,
+    settings: LocalizationSettings,
 ) -> tuple[Reason | None, Facts]:
     """Return why a unique place cannot be believed; `None` when it can."""
     sized, turned = margins(settings)
@@ -83,7 +87,7 @@ def fewer(settings: LocalizationSettings, share: int = FEWER) -> LocalizationSet
 
 def rescaled(
     atlas: SearchSpace,
-    scan: Look,
+    scan: ScanInput,
     factors: Sequence[float],
     near: Estimate,
     settings: LocalizationSettings,
@@ -92,7 +96,7 @@ def rescaled(
     rating of its beams in nats, shape (F,), and poses of the level frame of the sensor, (F, D).
     """
     start = (near.pose @ scan.T_robot_level).vector[None]
-    if isinstance(scan, Joined):
+    if isinstance(scan, ScanSequence):
         found = [refine(atlas, scan.scaled(factor), start, settings, keep=1) for factor in factors]
         scores = np.array([fits.scores[0] for fits in found])
         return scores, np.concatenate([fits.poses for fits in found])

@@ -21,7 +21,7 @@ from isovist.atlas.base import AnyScan, SearchSpace
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
 from isovist.localization.maps import AnyMaps, site_of
-from isovist.sensing.joined import Joined
+from isovist.sensing.scan_sequence import ScanSequence
 
 TOGETHER = 32
 """Scans that a worker is given at a time, at most: 16 workers beside a card answer 5650 scans a
@@ -46,8 +46,8 @@ ENDED = (
 OTHER = "These `workers` were begun for another atlas. Ask about theirs, `workers.atlas`."
 CLOSED = "These `workers` have ended. Begin others: Workers(atlas, count)."
 FEWEST = "`workers` must be a number of processes, 1 or more, got {}."
-Scans = Sequence[AnyScan | Joined]
-Ask = Callable[[int, AnyScan | Joined], Answer]
+Scans = Sequence[AnyScan | ScanSequence]
+Ask = Callable[[int, AnyScan | ScanSequence], Answer]
 
 
 def check_workers(count: int) -> None:

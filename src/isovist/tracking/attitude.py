@@ -25,8 +25,8 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import by_coordinate, of_robot
 from isovist.poses import AnyPose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.level import LEVEL
-from isovist.sensing.planes import ups_of
+from isovist.sensing.levelling import MIN_TILT
+from isovist.sensing.planes import up_directions
 from isovist.tracking.motion import mount_of
 
 STRAIGHT = float(np.sin(np.radians(60.0)))
@@ -62,7 +62,7 @@ def followed(tilt: Pose3, ups: FloatArray) -> Pose3:
         ups: Ways up in the frame of the robot by each place, the best first, shape (K, 3).
     """
     lean = np.arccos(np.clip(tilt.rotation[2] @ ups[0], -1.0, 1.0))
-    if lean > LEVEL:
+    if lean > MIN_TILT:
         tilt = tilt_of(tilt.rotation @ ups[0]) @ tilt
     if np.abs(ups @ tilt.rotation[0]).max() <= STRAIGHT:
         return tilt
@@ -121,7 +121,7 @@ def _ways(
     settings: LocalizationSettings,
     all_round: bool,
 ) -> list[Stance]:
-    ways = stances(site, scan, prior, ups_of(scan), settings)
+    ways = stances(site, scan, prior, up_directions(scan), settings)
     if all_round and not _best(ways) >= settings.poor[0]:
         more = stances(
             site, scan, prior, DirectionalBasis.fibonacci(attitudes.ALL_ROUND).directions, settings

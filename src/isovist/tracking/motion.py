@@ -2,7 +2,7 @@
 
 In space poses are those of a level frame at the place of the sensor, as in `localization`: what the
 robot leans by is taken off both scan and odometry.  Where the scan does not tell it, odometry does,
-and where neither does, the ground that the scan shows (`sensing.level`).
+and where neither does, the ground that the scan shows (`sensing.levelling`).
 A sensor that turns sees a moving world: returns that have times are brought to where they would be,
 had the robot stood still, by its motion since the update before.
 """
@@ -16,7 +16,7 @@ from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan, check_tilt
 from isovist.sensing.drift import Drift
-from isovist.sensing.level import on_level_ground
+from isovist.sensing.levelling import level_scan
 
 FARTHEST = 1e7
 """Odometry farther from its origin than a quarter of the Earth's girth, in m, is none."""
@@ -84,7 +84,7 @@ def seen_from(
     if scan.roll == scan.pitch == 0.0 and aided and _leans(odometry):
         assert isinstance(odometry, Pose3)
         return replace(scan, roll=odometry.roll, pitch=odometry.pitch)
-    return on_level_ground(scan)
+    return level_scan(scan)
 
 
 def straightened(

@@ -23,7 +23,7 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing.drift import Drift
 from isovist.sensing.scan import Scan
-from isovist.sensing.standing import Stand, merge
+from isovist.sensing.stationary import StationaryScans, merge
 from isovist.storage.files import LARGEST, first_line, quote
 from isovist.tracking.bank import PER_PLACE, Frame
 from isovist.tracking.links import Link
@@ -210,11 +210,11 @@ def _places(said: dict[str, Any], D: int, n: int) -> tuple[FloatArray, FloatArra
     return poses, _floats(said["spreads"], len(poses), n, n)
 
 
-def _plain_stand(stand: Stand | None) -> dict[str, Any] | None:
+def _plain_stand(stand: StationaryScans | None) -> dict[str, Any] | None:
     """The scans of a robot that stands."""
     if stand is None:
         return None
-    where = {"place": _plain(stand.place), "count": stand.count}
+    where = {"place": _plain(stand.pose), "count": stand.count}
     if not stand.scans:
         return where
     first = stand.scans[0]
@@ -226,19 +226,19 @@ def _plain_stand(stand: Stand | None) -> dict[str, Any] | None:
     }
 
 
-def _stand_of(said: dict[str, Any] | None) -> Stand | None:
+def _stand_of(said: dict[str, Any] | None) -> StationaryScans | None:
     """What `_plain_stand` gave."""
     if said is None:
         return None
     where, count = _values(said["place"]), int(said["count"])
     if "bearings" not in said:
-        return Stand(where, [], None, count)
+        return StationaryScans(where, [], None, count)
     bearings = np.array(said["bearings"], dtype=np.float64)
     mount = _values(said["mount"])
     sigmas = None if said.get("sigmas") is None else np.array(said["sigmas"], dtype=np.float64)
     scans = [Scan(bearings, row, T_robot_sensor=mount, sigmas=sigmas) for row in said["ranges"]]
     merged = scans[0] if len(scans) == 1 else merge(scans)
-    return Stand(where, scans, merged, count)
+    return StationaryScans(where, scans, merged, count)
 
 
 def _frame(row: dict[str, Any], K: int, D: int, n: int) -> Frame:

@@ -30,7 +30,7 @@ from isovist.localization.spread import of_robot
 from isovist.poses import AnyPose, Pose
 from isovist.sensing.drift import Drift
 from isovist.sensing.scan import Scan
-from isovist.sensing.standing import Stand
+from isovist.sensing.stationary import StationaryScans
 from isovist.settings import checked_settings
 from isovist.tracking.attitude import followed, levelled, tilt_by, ups_by
 from isovist.tracking.bank import PER_PLACE, Bank, Frame
@@ -133,7 +133,7 @@ class Tracker(Moving):
         self._shaken = False
         self._leads_since = np.inf
         self._last: Belief | None = None
-        self._stand: Stand | None = None
+        self._stand: StationaryScans | None = None
 
     def state(self) -> dict[str, Any]:
         """Everything it knows, ready for JSON: `from_state` goes on from there."""
@@ -222,12 +222,12 @@ class Tracker(Moving):
     def _look(self, scan: AnyScan, share: float) -> AnyScan:
         """Correct the bank by a scan, or by all that were taken since the robot stands."""
         stand = self._stand
-        if stand is not None and stand.takes(self._sensor, scan, self.localization.floor):
+        if stand is not None and stand.add(self._sensor, scan, self.localization.floor):
             assert stand.merged is not None
             frame = Frame(self._beams(stand.merged), self._sensor, 1.0, time=self._clock)
             self.bank.look_again(frame, share)
             return stand.merged
-        self._stand = Stand.at(self._sensor, scan)
+        self._stand = StationaryScans.start(self._sensor, scan)
         beams = self._beams(scan)
         seen = self.localization.block[0] * len(beams.columns)  # a cloud has no ends
         weight = self._weight(scan.field_of_view if isinstance(scan, Scan) else seen)
@@ -415,7 +415,7 @@ class Tracker(Moving):
         assert self._odometry is not None  # as there is a frame
         self._sensor = self._odometry @ self._mount
         self._first = self._sensor if self._first == sensor else self._first
-        self._stand = Stand.at(self._sensor, seen)
+        self._stand = StationaryScans.start(self._sensor, seen)
         frame = Frame(self._beams(seen), self._sensor, last.weight, time=last.time)
         self.bank.look(frame, self.bank.share)
         return places.vector, spreads

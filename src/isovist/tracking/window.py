@@ -17,8 +17,8 @@ from isovist.localization.judge import is_same
 from isovist.localization.look import attempt
 from isovist.poses import Pose
 from isovist.sensing.cloud_scan import FEWEST, CloudScan
-from isovist.sensing.joined import joined
 from isovist.sensing.scan import Scan
+from isovist.sensing.scan_sequence import join_scans
 from isovist.tracking.bank import Bank, Frame
 from isovist.tracking.start import StartFit, refine_chain
 
@@ -69,7 +69,7 @@ def ask(bank: Bank) -> Answer | None:
     if bank.atlas.dimension == 3 and min(len(frame.beams) for frame in frames) < FEWEST:
         return None
     motions = [a.T_odom_sensor.inverse @ b.T_odom_sensor for a, b in pairwise(frames)]
-    several = joined([_level_scan(frame) for frame in frames], motions, bank.drift)
+    several = join_scans([_level_scan(frame) for frame in frames], motions, bank.drift)
     return attempt(bank.atlas, several, None, bank.localization)
 
 

@@ -10,7 +10,7 @@ import isovist as iv
 from isovist.localization import Plan, by_slices, rivals, slices
 from isovist.maps import floor_levels
 from isovist.poses import wrap_angle
-from isovist.sensing import ground_of, levelled
+from isovist.sensing import fit_ground, level_by_ground
 
 pytestmark = pytest.mark.slow
 
@@ -24,9 +24,9 @@ def town():
 def standing_out(town):
     """The plan of the street, ends of beams above the ground in squares, and their slices."""
     quarter, atlas = town
-    scan, _ = levelled(next(quarter.asks(1, FEW))[1])
+    scan, _ = level_by_ground(next(quarter.asks(1, FEW))[1])
     plan = Plan.of(atlas)
-    ends, masks = slices._standing_out(scan, ground_of(scan), 1.0)
+    ends, masks = slices._standing_out(scan, fit_ground(scan), 1.0)
     return plan, ends / plan.unit, masks
 
 
@@ -97,7 +97,7 @@ def test_all_boxes_at_once_cost_what_each_costs_alone():
 def test_the_right_place_is_among_the_first_on_a_street_where_descriptors_miss_it(town):
     (quarter, atlas), missed = town, 0
     for truth, scan in quarter.asks(4, FEW):
-        answer, (flat, _) = iv.locate(atlas, scan), levelled(scan)
+        answer, (flat, _) = iv.locate(atlas, scan), level_by_ground(scan)
         found = by_slices(atlas, flat, None, USUAL)
         assert near(found, truth)[0] < 20
         missed += near(candidates(atlas, flat), truth).size == 0
@@ -109,7 +109,7 @@ def test_the_right_place_is_among_the_first_on_a_street_where_descriptors_miss_i
 def test_a_prior_holds_for_both_doors(town):
     quarter, atlas = town
     truth, scan = next(quarter.asks(1, FEW))
-    flat, _ = levelled(scan)
+    flat, _ = level_by_ground(scan)
     here = by_slices(atlas, flat, iv.Region.around(truth, 5.0, 0.5), USUAL)
     assert near(here, truth)[0] < 5
     assert (np.hypot(*(here.poses[:, :2] - truth.vector[:2]).T) < 5.0 + 2.0 * atlas.spacing).all()
@@ -148,7 +148,7 @@ def test_no_box_costs_more_than_one_of_its_halves(standing_out):
 def test_rivals_are_all_the_places_that_may_explain_a_scan_as_well(town):
     quarter, atlas = town
     for truth, scan in quarter.asks(3, FEW):
-        flat, _ = levelled(scan)
+        flat, _ = level_by_ground(scan)
         here = (truth @ flat.T_level_robot.inverse).vector
         far = here + np.array([9.0, 4.0, 1.0, 0.0, 0.0, 0.0])
         found = rivals(atlas, flat, None, USUAL, np.stack([here, far]))

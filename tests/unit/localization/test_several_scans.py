@@ -18,16 +18,16 @@ def test_views_lie_where_odometry_puts_them(site):
     poses = way(site.places[0])
     several = together(looks(site, poses, mount=site.mount), STEPS)
     here = poses[-1] @ several.T_level_robot.inverse
-    for pose, scan, view in zip(poses, several.scans, several.views, strict=True):
+    for pose, scan, view in zip(poses, several.scans, several.view_poses, strict=True):
         there = pose @ scan.T_level_robot.inverse
         np.testing.assert_allclose((here @ view).vector, there.vector, atol=1e-9)
-    assert several.errors.shape == (3, 6)
-    assert (several.errors[-1] == 0.0).all()
-    assert (np.diff(several.errors, axis=0) < 0.0).all()
+    assert several.view_variances.shape == (3, 6)
+    assert (several.view_variances[-1] == 0.0).all()
+    assert (np.diff(several.view_variances, axis=0) < 0.0).all()
     first = iv.Drift().covariance(STEPS[1])
     length = np.hypot(STEPS[1].x, STEPS[1].y)
-    assert several.errors[1, 2] == pytest.approx(first[2, 2])
-    assert several.errors[1, 0] == pytest.approx(first[0, 0] + first[2, 2] * length**2)
+    assert several.view_variances[1, 2] == pytest.approx(first[2, 2])
+    assert several.view_variances[1, 0] == pytest.approx(first[0, 0] + first[2, 2] * length**2)
 
 
 def test_a_motion_of_the_plane_puts_views_on_level_ground():
@@ -37,9 +37,9 @@ def test_a_motion_of_the_plane_puts_views_on_level_ground():
     before = level @ iv.Pose3.lifted(step).inverse @ iv.Pose3(roll=-0.05, pitch=0.1)
     scans = looks(SPACE, [before, truth])
     flat, solid = together(scans, [step]), together(scans, [before.inverse @ truth])
-    for a, b in zip(flat.views, solid.views, strict=True):
+    for a, b in zip(flat.view_poses, solid.view_poses, strict=True):
         np.testing.assert_allclose(a.vector, b.vector, atol=1e-9)
-    assert abs(flat.views[0].roll) + abs(flat.views[0].pitch) < 1e-9
+    assert abs(flat.view_poses[0].roll) + abs(flat.view_poses[0].pitch) < 1e-9
 
 
 @BOTH

@@ -16,7 +16,7 @@ from isovist.evaluation import measure, simulated_trials
 from isovist.localization import last_fit, upright
 from isovist.maps import close_floor
 from isovist.poses import swing
-from isovist.sensing import ground_of, levelled, ups_of
+from isovist.sensing import fit_ground, level_by_ground, up_directions
 
 HERE = at(5.0, 0.0, 0.7)
 HIGH = replace(LIDAR, rings=24, low=0.0, high=0.6)
@@ -41,19 +41,19 @@ def test_a_scan_is_levelled_by_the_ground_that_it_shows(roll, pitch, mount, told
     pose = at(5.0, 0.0, 0.7, roll=roll, pitch=pitch)
     scan = iv.CloudScan(seen(pose @ mount, seed=0).points, T_robot_sensor=mount)
     scan = replace(scan, roll=told[0], pitch=told[1])
-    flat, by = levelled(scan)
+    flat, by = level_by_ground(scan)
     np.testing.assert_allclose([flat.roll, flat.pitch], [roll, pitch], atol=0.01)
     lean = tilt_between(pose, iv.Pose3(roll=told[0], pitch=told[1]))
     assert by == pytest.approx(np.radians(lean), abs=0.01)
-    np.testing.assert_allclose(ground_of(flat)[:2], 0.0, atol=5e-3)
+    np.testing.assert_allclose(fit_ground(flat)[:2], 0.0, atol=5e-3)
     np.testing.assert_array_equal(flat.points, scan.points)
 
 
 def test_walls_are_no_ground():
     scan = seen(HERE, replace(LIDAR, low=-0.1, high=0.3), 1)
     for one in (scan, iv.CloudScan(scan.points[scan.points[:, 2] > 0.0])):
-        assert ground_of(one) is None
-        assert levelled(one) == (one, 0.0)
+        assert fit_ground(one) is None
+        assert level_by_ground(one) == (one, 0.0)
 
 
 LEANS = at(5.0, 0.0, 0.7, roll=0.1)
@@ -164,7 +164,7 @@ def test_a_quarter_is_the_same_for_the_same_seed_and_has_a_size():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TURNS)
 def test_a_way_that_may_be_up_is_within_9_degrees_of_up(name):
-    ups = ups_of(look(TURNS[name]))
+    ups = up_directions(look(TURNS[name]))
     np.testing.assert_allclose(np.linalg.norm(ups, axis=1), 1.0)
     assert (ups @ TURNS[name].rotation[2]).max() > np.cos(np.radians(9.0))
     assert len(ups) <= 24

@@ -54,7 +54,7 @@ from isovist.paper.descriptor.silhouette import silhouette_term
 from isovist.poses import unit_vectors
 from isovist.renamed import accept_old_names
 from isovist.sensing.scan import Scan
-from isovist.sensing.signals import Range, Seen, Signal, seen_by
+from isovist.sensing.signals import Range, Signal, WallHits, measured_signal
 
 _BLOCK = 256  # points whose quadrature nodes are held at once
 FINEST, HALVINGS = 1e-9, 26
@@ -177,7 +177,7 @@ class Descriptor:
         owned = scan.beam_widths[scan.valid]
         w = self.basis.weights(unit_vectors(scan.bearings[scan.valid]))
         strengths = None if scan.intensities is None else scan.intensities[scan.valid]
-        f = seen_by(self.signal, scan.ranges[scan.valid], strengths)
+        f = measured_signal(self.signal, scan.ranges[scan.valid], strengths)
         return Observed(readonly((f * owned) @ w), readonly(owned @ w))
 
     def difference(self, world: Map) -> float:
@@ -260,7 +260,7 @@ class Descriptor:
         spacing = float(np.sqrt(rule.coefficients.max()))
         for point, rows in zip(points, out, strict=True):
             hits = world.cast(point, rule.directions)
-            seen = Seen(world, rule.directions, hits.ranges, hits.walls, hits.normals, point)
+            seen = WallHits(world, rule.directions, hits.ranges, hits.walls, hits.normals, point)
             rows[:, 0] = self.signal.values(seen) @ weights
             edge_on = grazing_faces(world, point, spacing)
             slopes = np.where(

@@ -27,7 +27,7 @@ from isovist.basis import DirectionalBasis, Softmax
 from isovist.errors import InputError
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.paper.descriptor.quadrature import Exact, Nodes
-from isovist.sensing.signals import Seen
+from isovist.sensing.signals import WallHits
 
 _FLAT = 1e-12  # share of the distance by which a face in front must be in front
 _GRID = 1e-13  # share of the size of a face to which shapes are rounded when they are cut
@@ -70,7 +70,7 @@ def place_faces(
             "nothing. Use EqualArea, or close the mesh.",
             code="conflict",
         )
-    seen = Seen(world, theta, r, walls, facing, point)
+    seen = WallHits(world, theta, r, walls, facing, point)
     return Nodes(np.array([0, len(r)]), seen, coefficients)
 
 

@@ -16,7 +16,7 @@ from isovist.arrays import FloatArray, IntArray
 from isovist.basis import Band, DirectionalBasis
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.paper.descriptor.quadrature import sum_all
-from isovist.sensing.signals import Seen, Signal
+from isovist.sensing.signals import Signal, WallHits
 
 _GRAZING = 0.3  # largest |n·θ| of a corner or the middle
 _SMALL = 3.0  # spacings of the directions; smaller faces are met too seldom to matter
@@ -68,7 +68,7 @@ def grazing_term(
     if seen is not None:
         visible &= seen.mask(theta)
     theta, reach, areas = theta[visible], reach[visible], areas[visible]
-    view = Seen(world, theta, reach, face[visible], hits.normals[visible], point)
+    view = WallHits(world, theta, reach, face[visible], hits.normals[visible], point)
     solid = np.abs(np.einsum("ij,ij->i", view.normals, theta)) * areas / reach**2
     return sum_all(basis, theta, solid[:, None] * signal.gradients(view))
 

@@ -33,7 +33,7 @@ from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.surfaces.segment_map import Pieces, SegmentMap
 from isovist.poses import unit_vectors
-from isovist.sensing.signals import Seen, Signal
+from isovist.sensing.signals import Signal, WallHits
 
 _ARCS = 40  # of the circle, on which a profile of one's own is tried
 _HALVINGS = 11  # of a quarter of its support, in vain: a piece would be a thousandth of a rad
@@ -220,7 +220,7 @@ class Nodes:
     """
 
     offsets: IntArray
-    seen: Seen
+    seen: WallHits
     coefficients: FloatArray
 
 
@@ -270,10 +270,10 @@ def seen_along(
     directions: FloatArray,
     ranges: FloatArray,
     walls: IntArray,
-) -> Seen:
+) -> WallHits:
     """What is met from origins at known ranges on known walls, −1 for none, shape (m,) each."""
     normals = np.where(walls[:, None] >= 0, world.normals[walls], 0.0)
-    return Seen(world, directions, ranges, walls, normals, origins)
+    return WallHits(world, directions, ranges, walls, normals, origins)
 
 
 def cast_signal(
@@ -285,7 +285,7 @@ def cast_signal(
     along = np.broadcast_to(directions, (len(points), *directions.shape)).reshape(m, d)
     ranges, walls = hits.ranges.reshape(m), hits.walls.reshape(m)
     origins = np.repeat(points, len(directions), axis=0)
-    seen = Seen(world, along, ranges, walls, hits.normals.reshape(m, d), origins)
+    seen = WallHits(world, along, ranges, walls, hits.normals.reshape(m, d), origins)
     return signal.values(seen).reshape(len(points), -1)
 
 

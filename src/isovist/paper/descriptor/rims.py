@@ -25,7 +25,7 @@ from isovist.basis import Band, DirectionalBasis
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.maps.surfaces.segment_map import Pieces, SegmentMap
 from isovist.paper.descriptor.silhouette import Panels, place_nodes, split_evenly, sum_curves
-from isovist.sensing.signals import Seen, Signal
+from isovist.sensing.signals import Signal, WallHits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,7 +136,9 @@ class _Circles:
             visible &= seen.mask(theta)
         nearer, farther = (
             signal.values(
-                Seen(self.world, theta, np.full(len(arc), r), hits.walls, hits.normals, self.point)
+                WallHits(
+                    self.world, theta, np.full(len(arc), r), hits.walls, hits.normals, self.point
+                )
             )
             for r in np.nextafter(self.limit, [0.0, np.inf])
         )

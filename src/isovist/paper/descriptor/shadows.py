@@ -20,7 +20,7 @@ from isovist.maps.surfaces.segment_map import Pieces, SegmentMap
 from isovist.paper.descriptor.quadrature import seen_along
 from isovist.paper.descriptor.rims import find_rims
 from isovist.poses import unit_vectors
-from isovist.sensing.signals import Seen, Signal
+from isovist.sensing.signals import Signal, WallHits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,8 +36,8 @@ class Jumps:
     """
 
     offsets: IntArray
-    before: Seen
-    after: Seen
+    before: WallHits
+    after: WallHits
     moves: FloatArray
     inside: FloatArray
 

@@ -30,7 +30,7 @@ from isovist.arrays import BoolArray, FloatArray, IntArray
 from isovist.basis import Band, DirectionalBasis
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.paper.descriptor.quadrature import sum_all
-from isovist.sensing.signals import Seen, Signal
+from isovist.sensing.signals import Signal, WallHits
 
 _HAIR = 1e-7  # rad, to either side of an edge
 _LONGEST = 0.15  # rad, a first panel
@@ -233,11 +233,11 @@ class _Edges:
         rates[k] = c[k] * jump / (self.height[e[k]] * np.cosh(u[k]) ** 2)
         return Panels(theta, rates)
 
-    def _beside(self, theta: FloatArray, edge: IntArray) -> tuple[Seen, BoolArray]:
+    def _beside(self, theta: FloatArray, edge: IntArray) -> tuple[WallHits, BoolArray]:
         """What is met along θ, and whether it is a face at the edge."""
         hits = self.world.cast(self.point, theta)
         corners = self.world.faces[hits.walls]
         a, b = (self.ends[edge, k, None] for k in (0, 1))
         at_edge = (corners == a).any(axis=1) & (corners == b).any(axis=1) & (hits.walls >= 0)
-        seen = Seen(self.world, theta, hits.ranges, hits.walls, hits.normals, self.point)
+        seen = WallHits(self.world, theta, hits.ranges, hits.walls, hits.normals, self.point)
         return seen, at_edge

@@ -32,7 +32,7 @@ from isovist.paper.static.map_space import (
     range_drop,
     remainders,
 )
-from isovist.sensing.signals import Seen, range_gradients
+from isovist.sensing.signals import WallHits, range_gradients
 
 
 @each_room(1.0)
@@ -142,7 +142,7 @@ def _shape(trial: Trial) -> Finding:
     p = np.array([1.5, 1.5])
     theta = directions(trial.rng, 2, trial.cases)
     hits = room.cast(p, theta)
-    gradient = range_gradients(Seen(room, theta, hits.ranges, hits.walls, hits.normals))
+    gradient = range_gradients(WallHits(room, theta, hits.ranges, hits.walls, hits.normals))
     product = gradient[0][:, None] * DirectionalBasis.circle(8, 0.5).weights(theta[0])[None, :]
     wrong = float(product.shape != (8, 2))
     return Finding(1, wrong, 0.0, f"∇f wᵀ has shape {product.shape}, J has (8, 2)")
@@ -185,7 +185,7 @@ def _range_gradient(trial: Trial, count: int) -> FloatArray:
     theta = directions(trial.rng, d, count)
     world, p = _world_and_points(trial, count)
     hits = world.cast(p, theta)
-    gradient = range_gradients(Seen(world, theta, hits.ranges, hits.walls, hits.normals))
+    gradient = range_gradients(WallHits(world, theta, hits.ranges, hits.walls, hits.normals))
     good = np.abs((hits.normals * theta).sum(axis=1)) > 0.2
     difference = np.empty_like(p)
     for k, e in enumerate(np.eye(d)):

@@ -34,7 +34,7 @@ from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import CircleSum, EqualArea, Exact
-from isovist.sensing.signals import Range, Seen
+from isovist.sensing.signals import Range, WallHits
 
 MOST = 1e8
 """Nodes of a grid."""
@@ -197,7 +197,7 @@ def look(
     known = known_rays(hits.ranges, hits.endings, maximum)
     along = np.broadcast_to(directions, (*known.shape, points.shape[1]))
     origins = np.broadcast_to(points[:, None], along.shape)[known]
-    seen = Seen(
+    seen = WallHits(
         world, along[known], hits.ranges[known], hits.walls[known], hits.normals[known], origins
     )
     values = np.zeros(known.shape)

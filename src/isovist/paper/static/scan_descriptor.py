@@ -19,7 +19,7 @@ from isovist.basis import DirectionalBasis
 from isovist.poses import unit_vectors
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
-from isovist.sensing.signals import Signal, seen_by
+from isovist.sensing.signals import Signal, measured_signal
 
 BIN = float(np.radians(2.0))
 """Side of a bin of directions in space, in rad: the step between rings of usual lidars."""
@@ -55,7 +55,7 @@ class Beams:
             theta = unit_vectors(scan.bearings[scan.valid])
             shares = scan.beam_widths[scan.valid]
             strengths = None if scan.intensities is None else scan.intensities[scan.valid]
-        values = np.stack([seen_by(signal, ranges, strengths) for signal in signals])
+        values = np.stack([measured_signal(signal, ranges, strengths) for signal in signals])
         length = float(np.sqrt(np.mean(ranges**2)))
         return cls(readonly(theta), readonly(shares), readonly(values), length)
 

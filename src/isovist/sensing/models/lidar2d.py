@@ -68,10 +68,10 @@ class Lidar:
         half = self.field_of_view / 2.0
         bearings = np.linspace(-half, half, self.beams, endpoint=not full)
         hits = world.cast([pose.x, pose.y], unit_vectors(bearings + pose.yaw))
-        ranges, cut = cluttered(self, hits, rng)
+        ranges, is_clutter = simulated_ranges(self, hits, rng)
         with np.errstate(invalid="ignore"):
             ranges = ranges + rng.normal(0.0, self.noise, self.beams)
-        strengths = seen_strengths(world, hits, cut, rng)
+        strengths = measured_intensities(world, hits, is_clutter, rng)
         return Scan(bearings, ranges, self.range_min, self.range_max, strengths)
 
 
@@ -112,23 +112,23 @@ def check_faults(lidar: "Lidar | SpinningLidar") -> None:
         )
 
 
-def seen_strengths(
-    world: Map, hits: Hits, cut: BoolArray, rng: np.random.Generator
+def measured_intensities(
+    world: Map, hits: Hits, is_clutter: BoolArray, rng: np.random.Generator
 ) -> FloatArray | None:
     """Return intensities of the returns, random for clutter; `None` without reflectances."""
     reflectance: FloatArray | None = getattr(world, "reflectance", None)
     if reflectance is None:
         return None
     strengths = np.where(hits.walls >= 0, reflectance[hits.walls], 0.0)
-    strengths[cut] = rng.choice(reflectance, int(cut.sum()))
+    strengths[is_clutter] = rng.choice(reflectance, int(is_clutter.sum()))
     return strengths
 
 
-def cluttered(
+def simulated_ranges(
     lidar: "Lidar | SpinningLidar", hits: Hits, rng: np.random.Generator
 ) -> tuple[FloatArray, BoolArray]:
     """Return ranges before noise, infinite for beams without a wall, and which are cut short."""
     ranges = np.where(hits.endings == Ending.WALL, hits.ranges, np.inf)
-    cut = rng.random(len(ranges)) < lidar.clutter
+    is_clutter = rng.random(len(ranges)) < lidar.clutter
     shorter = np.minimum(ranges, lidar.range_max) * rng.random(len(ranges))
-    return np.where(cut, shorter, ranges), cut
+    return np.where(is_clutter, shorter, ranges), is_clutter

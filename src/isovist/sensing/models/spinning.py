@@ -13,8 +13,8 @@ from isovist.sensing.models.lidar2d import (
     check_beams,
     check_faults,
     check_view,
-    cluttered,
-    seen_strengths,
+    measured_intensities,
+    simulated_ranges,
 )
 
 
@@ -96,10 +96,10 @@ class SpinningLidar:
             )
         d = self.directions
         hits = world.cast(place.position, d @ place.rotation.T)
-        ranges, cut = cluttered(self, hits, rng)
+        ranges, is_clutter = simulated_ranges(self, hits, rng)
         returned = (ranges > 0.0) & (ranges < self.range_max)
         ranges = np.where(returned, ranges + rng.normal(0.0, self.noise, len(d)), 0.0)
-        strengths = seen_strengths(world, hits, cut, rng)
+        strengths = measured_intensities(world, hits, is_clutter, rng)
         points, limits = np.maximum(ranges, 0.0)[:, None] * d, (self.range_min, self.range_max)
         roll, pitch = (place.roll, place.pitch) if tells_tilt else (0.0, 0.0)
         return CloudScan(points, strengths, *limits, roll=roll, pitch=pitch)

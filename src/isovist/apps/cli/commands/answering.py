@@ -8,12 +8,12 @@ import typer
 
 if TYPE_CHECKING:
     from isovist.localization.region import Region
-    from isovist.sensing.joined import Look
+    from isovist.sensing.scan_sequence import ScanInput
 
 
 def print_answer(
     maps: list[Path],
-    seen: "Look",
+    seen: "ScanInput",
     prior: "Region | None",
     height: tuple[float | None, float | None],
     picture: tuple[Path | None, bool],
@@ -33,7 +33,7 @@ def print_answer(
     from isovist.report.contrasts import contrast_json, contrast_text
     from isovist.report.figures.answers import draw_answer
     from isovist.report.figures.figures import save
-    from isovist.sensing.joined import last_of
+    from isovist.sensing.scan_sequence import last_scan
 
     figure, why = picture
     atlas = maps_of(maps, prior, height=height[0], highest=height[1])
@@ -42,7 +42,7 @@ def print_answer(
     instead = hints(atlas, seen, answer, prior=prior)
     told = contrast(atlas, seen, answer) if why else None
     if figure is not None:
-        save(draw_answer(atlas, last_of(seen), answer, contrast=told), figure)
+        save(draw_answer(atlas, last_scan(seen), answer, contrast=told), figure)
     if as_json:
         more = {"why": contrast_json(told)} if why else {}
         typer.echo(json.dumps(answer_json(answer, instead) | more, indent=1))

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from isovist.localization.region import Region
     from isovist.maps.kinds import AnyMap
     from isovist.maps.surfaces.segment_map import SegmentMap
-    from isovist.sensing.joined import Look
     from isovist.sensing.log import Log
     from isovist.sensing.models.lidar2d import Lidar
     from isovist.sensing.models.spinning import SpinningLidar
+    from isovist.sensing.scan_sequence import ScanInput
     from isovist.sensing.scan_set import ScanSet
     from isovist.tracking.replay import AnyLog
 
@@ -260,21 +260,21 @@ def seen_of(
     scans: int = 1,
     apart: float = 0.0,
     mirror: bool = False,
-) -> "Look":
+) -> "ScanInput":
     """Read a scan of a file, or the last scans of a log, at least `apart` m from each other."""
     from isovist.io.scans.read import read_scan
-    from isovist.sensing.joined import joined
+    from isovist.sensing.scan_sequence import join_scans
 
     place = place_of(sensor)
     if scans == 1:
-        seen: Look = read_scan(path, scan_topic=scan_topic, at=at, T_robot_sensor=place)
+        seen: ScanInput = read_scan(path, scan_topic=scan_topic, at=at, T_robot_sensor=place)
     else:
         log = log_of(path, scan_topic=scan_topic, T_robot_sensor=place)
-        seen = joined(*log.until(at, scans, apart))
+        seen = join_scans(*log.until(at, scans, apart))
     return seen.mirrored() if mirror else seen
 
 
-def leaning(seen: "Look", roll: float | None, pitch: float | None) -> "Look":
+def leaning(seen: "ScanInput", roll: float | None, pitch: float | None) -> "ScanInput":
     """Return a 3D scan with the roll and pitch of `--roll` and `--pitch`, in degrees."""
     from isovist.sensing.cloud_scan import CloudScan
 
