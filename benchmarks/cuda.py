@@ -25,7 +25,7 @@ from isovist.localization.complete import complete
 from isovist.localization.settings import LocalizationSettings, ProofSettings
 from isovist.localization.workers import Workers
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
-from isovist.maps.sweep.sweep2d import KNOWN, felt, summing
+from isovist.maps.sweep.sweep2d import MEASURED_ENDINGS, summing, without_negligible
 from isovist.poses import unit_vectors
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.simulate import random_scans
@@ -77,8 +77,8 @@ def sweeping(world: OccupancyMap) -> None:
 
     card = named("cuda")
     turns = 2.0 * np.pi * np.arange(256) / 256
-    W = felt(np.exp(np.cos(turns[:, None] - turns[::4]) / 0.0012 - 1.0 / 0.0012))
-    rays = Rays(unit_vectors(turns), W, *summing(world, 30.0, "logarithmic", 1.0, KNOWN))
+    W = without_negligible(np.exp(np.cos(turns[:, None] - turns[::4]) / 0.0012 - 1.0 / 0.0012))
+    rays = Rays(unit_vectors(turns), W, *summing(world, 30.0, "logarithmic", 1.0, MEASURED_ENDINGS))
     cells = cupy.asarray(world.cells)
     count = world.cells.size * 256
     size = world.shape[0] // 5

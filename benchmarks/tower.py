@@ -20,12 +20,12 @@ from isovist.localization.answer import Verdict
 from isovist.localization.judge import is_same
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
-from isovist.maps.grid3d.building_floors import storeys
+from isovist.maps.grid3d.building_floors import building_floors
 from isovist.poses import Pose3
 from isovist.sensing.models.spinning import SpinningLidar
 from isovist.simulation.demo import HEIGHT, somewhere
+from isovist.simulation.similar_floors import building_floors as drawn
 from isovist.simulation.similar_floors import shared
-from isovist.simulation.similar_floors import storeys as drawn
 
 LIDAR = SpinningLidar(16, azimuths=360, range_max=30.0, noise=0.02, clutter=0.05)
 
@@ -38,7 +38,9 @@ def main() -> None:
     site, rng = tower(given.seed), np.random.default_rng(given.seed)
     pairs = combinations(drawn(given.seed, 3, length=24.0, rows=2), 2)
     alike = [shared(a, b) for a, b in pairs]
-    atlases = {name: build(part, height=HEIGHT) for name, part in storeys(site.plan).items()}
+    atlases = {
+        name: build(part, height=HEIGHT) for name, part in building_floors(site.plan).items()
+    }
     unique = storey = wrong_storey = wrong = 0
     for _ in range(given.scans):
         k = int(rng.integers(len(site.heights)))

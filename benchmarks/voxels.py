@@ -24,7 +24,7 @@ import isovist as iv
 from benchmarks.worlds.streets import LIDAR, quarter
 from isovist.basis.directional_basis import fibonacci_sphere
 from isovist.io.maps.octomap import read_octomap
-from isovist.maps.grid3d.blocks import Blocks
+from isovist.maps.grid3d.blocks import BlockGrid
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.maps.sweep.sweep3d import VoxelSweep, free_voxels
 
@@ -72,7 +72,7 @@ def town(size: float, settings: iv.AtlasSettings) -> None:
     world = VoxelMap.from_points(cloud, CELL)
     del cloud
     columns, rows, levels = world.shape[::-1]
-    kept = f", {len(world.grid.table)} blocks" if isinstance(world.grid, Blocks) else ""
+    kept = f", {len(world.grid.table)} blocks" if isinstance(world.grid, BlockGrid) else ""
     row("map", f"{columns} × {rows} × {levels} cells{kept}")
     atlas = iv.build(world, settings=settings)
     row("atlas", f"{len(atlas.nodes)} nodes with {atlas.descriptors[0].size} channels")

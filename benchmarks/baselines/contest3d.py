@@ -21,7 +21,7 @@ from isovist.errors import FileError, InputError
 from isovist.evaluation.metrics import Row
 from isovist.evaluation.protocols import Trial
 from isovist.io.clouds import read_cloud
-from isovist.io.logs.clouds import read_clouds
+from isovist.io.logs.cloud_logs import read_cloud_log
 from isovist.io.logs.kitti import is_kitti
 from isovist.io.logs.pose_files import read_poses
 from isovist.io.maps.read import is_cloud
@@ -91,7 +91,7 @@ def posed_trials(paths: Sequence[Path], poses: Path | None) -> list[Trial]:
         poses: Of the sensor on the map, a line for each cloud (`io.logs.pose_files`).
     """
     if len(paths) == 1 and is_kitti(paths[0]) and poses is None:
-        log = read_clouds(paths[0])
+        log = read_cloud_log(paths[0])
         if log.truth is None:
             raise FileError(f"{paths[0].name} has no poses.txt. Give `poses`.")
         return [

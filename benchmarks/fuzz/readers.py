@@ -15,7 +15,7 @@ from benchmarks.fuzz.mutations import Random, damage, damage_array, damage_tree
 from isovist.atlas.data.store import KIND, VERSION, atlas_info, check_atlas
 from isovist.io.clouds import read_cloud
 from isovist.io.logs.carmen import read_carmen
-from isovist.io.scans.sets import read_scan_set
+from isovist.io.scans.scan_sets import read_scan_set
 from isovist.storage.array_folder import read_folder, write_folder
 from isovist.tracking.state import checksum
 

@@ -5,9 +5,9 @@ from isovist.io import (
     ScanSet,
     bounded,
     has_faces,
-    holds_clouds,
+    has_point_clouds,
     read_cloud,
-    read_clouds,
+    read_cloud_log,
     read_mesh,
     read_poses,
     read_scan_set,
@@ -17,7 +17,7 @@ from isovist.io import (
 )
 
 __all__ = [
-    "ScanSet", "Shelf", "bounded", "has_faces", "holds_clouds", "read_cloud", "read_clouds",
+    "ScanSet", "Shelf", "bounded", "has_faces", "has_point_clouds", "read_cloud", "read_cloud_log",
     "read_mesh", "read_poses", "read_scan_set", "receive", "write_geojson", "write_ros_map",
     "write_tum",
 ]  # fmt: skip

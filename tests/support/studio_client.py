@@ -9,7 +9,7 @@ from tests.support.reports import plainly, update_json
 import isovist as iv
 from isovist import write_scan
 from isovist.apps import office
-from isovist.io import read_clouds
+from isovist.io import read_cloud_log
 from isovist.tracking.replay import replay
 
 
@@ -44,7 +44,7 @@ def scan_file(scan, tmp_path, name="scan.json"):
 
 def replayed(log, atlas=None):
     """What a tracker says of a drive, or of a file of clouds, as JSON without times."""
-    log = log if hasattr(log, "frame") else read_clouds(log)
+    log = log if hasattr(log, "frame") else read_cloud_log(log)
     tracker = iv.Tracker(office().atlas if atlas is None else atlas)
     return [plainly(update_json(update, log.frame)) for update in replay(tracker, log)]
 

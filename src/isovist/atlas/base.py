@@ -27,7 +27,7 @@ from isovist.atlas.matching.channels import Window
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.compute.backend import Rated
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.grid3d.ray_fields import Near, Walk
+from isovist.maps.grid3d.ray_fields import RayGrid, WallDistances
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import AnyPose
 from isovist.renamed import accept_old_names
@@ -217,9 +217,9 @@ class Atlas(SearchSpace):
     world: OccupancyMap | VoxelMap
     nodes: IntArray
     descriptors: Float32Array
-    wall_distance: Float32Array | Near
-    clear: NDArray[np.uint8] | Walk
-    bare: NDArray[np.uint8] | Walk
+    wall_distance: Float32Array | WallDistances
+    clear: NDArray[np.uint8] | RayGrid
+    bare: NDArray[np.uint8] | RayGrid
     spacing: float
     settings: AtlasSettings
 

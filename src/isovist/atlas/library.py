@@ -12,7 +12,7 @@ from isovist.atlas.settings import AtlasSettings
 from isovist.errors import FileError, InputError, IsovistError
 from isovist.renamed import accept_old_names
 from isovist.storage.array_folder import Manifest, read_manifest
-from isovist.storage.files import PathLike, first_line, is_folder, unreadable
+from isovist.storage.files import PathLike, first_line, is_folder, unreadable_error
 from isovist.storage.locations import MANIFEST
 
 SUFFIX = ".atlas"
@@ -102,7 +102,7 @@ def stamp_of(path: Path) -> Stamp:
     try:
         told = (path / MANIFEST).stat()
     except OSError as error:
-        raise unreadable(path / MANIFEST, error) from error
+        raise unreadable_error(path / MANIFEST, error) from error
     return told.st_ino, told.st_mtime_ns, told.st_size
 
 
@@ -167,7 +167,7 @@ def _folders(folder: Path) -> list[Path]:
     try:
         found = [path for path in sorted(folder.iterdir()) if path.is_dir()]
     except OSError as error:
-        raise unreadable(folder, error) from error
+        raise unreadable_error(folder, error) from error
     return [path for path in found if not path.name.startswith(".")]
 
 

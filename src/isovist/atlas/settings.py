@@ -9,14 +9,14 @@ import numpy as np
 from isovist.arrays import FloatArray
 from isovist.errors import InputError
 from isovist.settings import default_of
-from isovist.storage.files import LARGEST, quote
+from isovist.storage.files import MAX_COORDINATE, quote
 
 Limit = tuple[float, float]
 Limits = Mapping[str, Any]
 """Least and greatest values of settings by name: one `Limit` for all numbers, or one for each."""
-ANY: Limit = (0.0, LARGEST)
-COUNT: Limit = (1.0, LARGEST)
-POSITIVE: Limit = (1e-9, LARGEST)
+ANY: Limit = (0.0, MAX_COORDINATE)
+COUNT: Limit = (1.0, MAX_COORDINATE)
+POSITIVE: Limit = (1e-9, MAX_COORDINATE)
 SHARE: Limit = (0.0, 1.0)
 
 

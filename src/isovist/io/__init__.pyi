@@ -6,11 +6,11 @@ from isovist.io.bags import scan_of as scan_of
 from isovist.io.bags import time_of as time_of
 from isovist.io.clouds import read_cloud as read_cloud
 from isovist.io.logs.carmen import read_carmen as read_carmen
-from isovist.io.logs.clouds import holds_clouds as holds_clouds
-from isovist.io.logs.clouds import read_clouds as read_clouds
+from isovist.io.logs.cloud_logs import has_point_clouds as has_point_clouds
+from isovist.io.logs.cloud_logs import read_cloud_log as read_cloud_log
 from isovist.io.logs.pose_files import read_poses as read_poses
-from isovist.io.logs.posed import read_posed as read_posed
-from isovist.io.logs.read import compose as compose
+from isovist.io.logs.posed_scans import read_posed_scans as read_posed_scans
+from isovist.io.logs.read import compose_poses as compose_poses
 from isovist.io.logs.tum import write_tum as write_tum
 from isovist.io.maps.geojson import read_geojson as read_geojson
 from isovist.io.maps.geojson import write_geojson as write_geojson
@@ -21,5 +21,5 @@ from isovist.io.maps.ros_map import write_ros_map as write_ros_map
 from isovist.io.ply import has_faces as has_faces
 from isovist.io.scans.bags import read_bag_scan as read_bag_scan
 from isovist.io.scans.bags import read_bag_scans as read_bag_scans
-from isovist.io.scans.sets import read_scan_set as read_scan_set
+from isovist.io.scans.scan_sets import read_scan_set as read_scan_set
 from isovist.sensing.scan_set import ScanSet as ScanSet

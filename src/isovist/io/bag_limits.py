@@ -9,24 +9,24 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-MOST = 1 << 30
+MAX_BYTES = 1 << 30
 """Bytes of a part, unpacked; those of recorders have some megabytes."""
 
 
 def bounded(make: Callable[[], Any]) -> Callable[..., bytes]:
-    """Return a function that decompresses data up to the limit `MOST`.
+    """Return a function that decompresses data up to the limit `MAX_BYTES`.
 
     `make` makes a decompressor; several are used one after the other.
     """
 
     def unpack(data: bytes, *_size: int) -> bytes:
-        parts, left = [], MOST
+        parts, left = [], MAX_BYTES
         while data:
             unpacker = make()
             parts.append(unpacker.decompress(data, max_length=left + 1))
             left -= len(parts[-1])
             if left < 0:
-                raise ValueError(f"a part of it unpacks to more than {MOST} bytes")
+                raise ValueError(f"a part of it unpacks to more than {MAX_BYTES} bytes")
             if not unpacker.eof:
                 raise ValueError("a part of it is cut off")
             data = unpacker.unused_data

@@ -10,13 +10,13 @@ from typing import Any
 from isovist.errors import FileError, InputError, MissingExtraError, TopicChoiceError
 from isovist.io.bag_limits import limit_rosbags
 from isovist.sensing.scan import Scan
-from isovist.storage.files import check_size, decoding, existing_file, is_folder
+from isovist.storage.files import check_size, decoder_errors, existing_file, is_folder
 
 LASER_SCAN = "sensor_msgs/msg/LaserScan"
 POINT_CLOUD = "sensor_msgs/msg/PointCloud2"
 ODOMETRY = "nav_msgs/msg/Odometry"
 TRANSFORMS = ("tf2_msgs/msg/TFMessage", "tf/msg/tfMessage")
-MOST_METADATA = 1 << 20
+MAX_METADATA_BYTES = 1 << 20
 """Bytes of the metadata.yaml of a bag: that of hundreds of topics has a tenth of it."""
 TOPICS = {LASER_SCAN: "scan_topic", POINT_CLOUD: "scan_topic", ODOMETRY: "odometry_topic"}
 """What the topic of each kind of message is called by whoever chooses it."""
@@ -53,11 +53,11 @@ def read_messages(
 
     Each comes with its connection.
     """
-    for connection, _, message in read_recorded(path, choice):
+    for connection, _, message in read_timed_messages(path, choice):
         yield connection, message
 
 
-def read_recorded(
+def read_timed_messages(
     path: Path, choice: Callable[[list[Any]], list[Any]]
 ) -> Iterator[tuple[Any, int, Any]]:
     """Read the messages of the chosen connections with the time of recording, in ns.
@@ -78,18 +78,23 @@ def read_recorded(
         for inside in sorted(path.iterdir()):  # opening a pipe would wait for ever
             if inside.suffix in (".yaml", ".db3", ".mcap"):
                 existing_file(inside, "a part of a bag")
-        check_size(path / "metadata.yaml", "that of a bag", MOST_METADATA)
+        check_size(path / "metadata.yaml", "that of a bag", MAX_METADATA_BYTES)
     limit_rosbags()
     # Bags before ROS 2 Iron do not bring the definitions of their messages.
     types = get_typestore(Stores.ROS2_HUMBLE)
-    with decoding(path, "is no sound bag"), AnyReader([path], default_typestore=types) as reader:
+    with (
+        decoder_errors(path, "is no sound bag"),
+        AnyReader([path], default_typestore=types) as reader,
+    ):
         chosen = choice(reader.connections)
         # To rosbags no connection at all means every one.
         for connection, time, data in reader.messages(connections=chosen) if chosen else ():
             yield connection, time, reader.deserialize(data, connection.msgtype)
 
 
-def choose(path: Path, connections: list[Any], *kinds: str, topic: str | None) -> list[Any]:
+def select_connections(
+    path: Path, connections: list[Any], *kinds: str, topic: str | None
+) -> list[Any]:
     """Return the connections of a topic, or of the only topic of some message types.
 
     Args:

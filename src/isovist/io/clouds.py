@@ -20,8 +20,8 @@ from isovist.errors import FileError, InputError, MissingExtraError
 from isovist.io.las import check_las
 from isovist.io.ply import read_vertices
 from isovist.maps.cloud import Cloud
-from isovist.maps.grid3d.voxel_map import checked_cloud
-from isovist.storage.files import PathLike, about, decoding, existing_file, read_bytes
+from isovist.maps.grid3d.voxel_map import check_points
+from isovist.storage.files import PathLike, as_file_error, decoder_errors, existing_file, read_bytes
 
 FORMATS = ".ply, .pcd, .las, .laz, .bin (KITTI), .xyz"
 LIMIT = 1 << 32
@@ -60,8 +60,8 @@ def read_cloud(path: PathLike, *, scale: float = 1.0) -> Cloud:
     valid = np.isfinite(points).all(axis=1)
     named = {name.lower(): values for name, values in columns.items()}
     found = [named[name] for name in _INTENSITIES if name in named]
-    with about(path):
-        points = checked_cloud(points[valid])
+    with as_file_error(path):
+        points = check_points(points[valid])
     return Cloud(readonly(points), readonly(found[0][valid]) if found else None)
 
 
@@ -94,7 +94,7 @@ def _read_pcd(path: Path) -> Columns:
     with MissingExtraError.unless_found("Reading .pcd", "pointclouds"):
         from pypcd4 import PointCloud  # type: ignore[attr-defined]
     _check_pcd(path)
-    with decoding(path, "is not a PCD file", most=80), np.errstate(all="ignore"):
+    with decoder_errors(path, "is not a PCD file", most=80), np.errstate(all="ignore"):
         cloud = PointCloud.from_path(path)
         return {
             name: cloud.numpy((name,))[:, 0].astype(np.float64)
@@ -127,7 +127,7 @@ def _read_las(path: Path) -> Columns:
         import laspy
     check_las(path)
     names = ("x", "y", "z", "intensity")
-    with decoding(path, "is not a LAS file", most=80), np.errstate(all="ignore"):
+    with decoder_errors(path, "is not a LAS file", most=80), np.errstate(all="ignore"):
         if path.suffix.lower() == ".laz":
             return dict(zip(names, _unpacked(path), strict=True))
         cloud = laspy.read(path)

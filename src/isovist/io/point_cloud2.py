@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from isovist.arrays import BoolArray, FloatArray
 from isovist.errors import FileError, InputError
 from isovist.io.bags import time_of
-from isovist.sensing.cloud_scan import FEWEST, CloudScan
+from isovist.sensing.cloud_scan import MIN_RETURNS, CloudScan
 
 NUMBERS = ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8")
 """Types of the fields, from 1 on."""
@@ -38,7 +38,7 @@ def cloud_of(path: Path, message: Any) -> CloudScan | None:
     """
     fields = _fields(path, message)
     points, seen = _returns(fields)
-    if seen.sum() < FEWEST:
+    if seen.sum() < MIN_RETURNS:
         return None
     strengths = fields["intensity"].astype(np.float64) if "intensity" in fields else None
     times = _times(fields, time_of(message.header))

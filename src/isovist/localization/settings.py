@@ -12,14 +12,15 @@ import numpy as np
 from isovist.arrays import FloatArray, readonly
 from isovist.atlas.base import SearchSpace
 from isovist.atlas.settings import ANY, COUNT, POSITIVE, SHARE, BeamModel, Limits, check_numbers
-from isovist.storage.files import LARGEST
+from isovist.storage.files import MAX_COORDINATE
 
 LIMITS: Limits = {
     "largest": POSITIVE, "finest": POSITIVE, "seen_share": SHARE,
-    "lead": (1.0, LARGEST), "apart": POSITIVE, "beams": ((COUNT, POSITIVE), (COUNT, POSITIVE)),
+    "lead": (1.0, MAX_COORDINATE), "apart": POSITIVE,
+    "beams": ((COUNT, POSITIVE), (COUNT, POSITIVE)),
     "coarse": POSITIVE, "fine": POSITIVE, "nearby": (POSITIVE, POSITIVE, ANY),
     "sure": (POSITIVE, ANY, SHARE), "block": POSITIVE, "refuted": (ANY, ANY, POSITIVE, SHARE),
-    "loose": (1e-6, LARGEST), "same": POSITIVE, "floor": POSITIVE, "scatter": POSITIVE,
+    "loose": (1e-6, MAX_COORDINATE), "same": POSITIVE, "floor": POSITIVE, "scatter": POSITIVE,
 }  # fmt: skip
 CAREFUL = (4.0 / 3.0, 3.0)
 """Times t_min and ρ of a last look that a first one asks for."""

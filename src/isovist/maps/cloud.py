@@ -6,7 +6,7 @@ import numpy as np
 
 from isovist.arrays import FloatArray, readonly
 from isovist.maps.grid2d.occupancy_map import Cell
-from isovist.maps.grid3d.voxel_map import VoxelMap, checked_cloud
+from isovist.maps.grid3d.voxel_map import VoxelMap, check_points
 
 SIDES = (0.1, 0.2, 0.4, 0.8)
 """Sides of the cells that clouds become, in m."""
@@ -47,7 +47,7 @@ class Cloud:
         0.1 where half of the cells that hold points hold three, so that walls stay closed; 0.4 or
         0.8 where the block would have more than 2²⁶ cells otherwise.
         """
-        p = checked_cloud(self.points)
+        p = check_points(self.points)
         size = np.ptp(p, axis=0)
         small = [side for side in SIDES if np.prod(size / side + 3.0) <= LARGEST]
         if not small or small[0] >= USUAL:

@@ -41,7 +41,7 @@ def standing_places(
         height: Height of the sensor above the floor, in m; for 3D maps only.
     """
     if isinstance(world, OccupancyMap):
-        return world.centres(*np.nonzero(standing_room(world, clearance)))
+        return world.centres(*np.nonzero(standing_cells(world, clearance)))
     from scipy.ndimage import distance_transform_edt
 
     z = floor_levels(world) + height
@@ -59,7 +59,7 @@ def standing_places(
     return np.column_stack([beside, z[rows, columns]])
 
 
-def standing_room(world: OccupancyMap, clearance: float = 0.25) -> BoolArray:
+def standing_cells(world: OccupancyMap, clearance: float = 0.25) -> BoolArray:
     """Return which cells can hold a sensor with `clearance` (m) from all walls.
 
     Of the cells that can, only the largest connected part counts.

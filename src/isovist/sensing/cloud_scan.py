@@ -12,9 +12,15 @@ import numpy as np
 from isovist.arrays import FloatArray, IntArray, as_floats, once_for_each, readonly
 from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose3
-from isovist.sensing.scan import SHORTEST, as_strengths, check_limits, in_millimetres, scaled_limits
+from isovist.sensing.scan import (
+    MIN_RANGE,
+    as_strengths,
+    check_limits,
+    in_millimetres,
+    scaled_limits,
+)
 
-FEWEST = 50
+MIN_RETURNS = 50
 """Fewer returns than this are no scan of a place."""
 TIE = 1e-9
 """Directions are the same up to this share of a bin: a thousand roundings, no lidar's step."""
@@ -67,10 +73,10 @@ class CloudScan:
         check_tilt(self.roll, self.pitch)
         with np.errstate(invalid="ignore", over="ignore"):
             ranges = np.sqrt((points**2).sum(axis=1))
-            valid = (ranges > SHORTEST) & (ranges >= self.range_min) & (ranges < self.range_max)
-        if valid.sum() < FEWEST:
+            valid = (ranges > MIN_RANGE) & (ranges >= self.range_min) & (ranges < self.range_max)
+        if valid.sum() < MIN_RETURNS:
             raise InputError(
-                f"A scan in space needs at least {FEWEST} returns, got {valid.sum()} among "
+                f"A scan in space needs at least {MIN_RETURNS} returns, got {valid.sum()} among "
                 f"{len(points)} points: the others are not finite, at the origin or outside "
                 f"[{self.range_min:g}, {self.range_max:g}) m."
                 f"{in_millimetres(ranges, self.range_min, self.range_max)}",
@@ -94,7 +100,7 @@ class CloudScan:
         kept = self.distances <= limit
         if kept.all():
             return self
-        if kept.sum() < FEWEST:
+        if kept.sum() < MIN_RETURNS:
             return None
         strengths = None if self.intensities is None else self.intensities[kept]
         times = None if self.times is None else self.times[kept]

@@ -8,9 +8,9 @@ from isovist.arrays import FloatArray
 from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose, swing, way_of
 
-LARGEST = 1e9
+MAX_SIGMA = 1e9
 """Beyond this a standard deviation in m or rad is none, and its square may be infinite."""
-UNTOLD = 1.0
+DEFAULT_ELAPSED = 1.0
 """Time between two updates that say none, in s: about that of the logs that `Drift` is from."""
 
 
@@ -37,10 +37,10 @@ class Drift:
     def __post_init__(self) -> None:
         for name in ("along", "heading", "turning", "still"):
             value = getattr(self, name)
-            if not 0.0 < value <= LARGEST:
+            if not 0.0 < value <= MAX_SIGMA:
                 raise InputError.about(name, f"must be a positive number, got {value}.")
 
-    def covariance(self, motion: AnyPose, elapsed: float = UNTOLD) -> FloatArray:
+    def covariance(self, motion: AnyPose, elapsed: float = DEFAULT_ELAPSED) -> FloatArray:
         """Return the covariance of a motion in its coordinates, in m² and rad².
 
         The coordinates are (x, y, yaw) in 2D and (x, y, yaw, z, roll, pitch) in 3D.  Errors along
@@ -58,7 +58,11 @@ class Drift:
         return np.diag(plane if isinstance(motion, Pose) else [*plane, place, angle, angle])
 
     def carry(
-        self, poses: FloatArray, spreads: FloatArray, motion: AnyPose, elapsed: float = UNTOLD
+        self,
+        poses: FloatArray,
+        spreads: FloatArray,
+        motion: AnyPose,
+        elapsed: float = DEFAULT_ELAPSED,
     ) -> tuple[FloatArray, FloatArray]:
         """Move poses, shape (K, D), and their covariances, shape (K, n, n), by a motion.
 

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from isovist.sensing.cloud_scan import CloudScan
 
 
-SHORTEST = 1e-6
+MIN_RANGE = 1e-6
 """A shorter return, in m, is none: no sensor measures it, and its square may vanish."""
-MOST_TURNS = 1.5
+MAX_TURNS = 1.5
 """A sweep closes on itself after one turn; one that goes on for longer is in degrees."""
-SAME = 1e-6
+SAME_BEARING = 1e-6
 """Beams nearer than this, in rad, repeat a bearing: no lidar has a thousandth of its usual step."""
 
 
@@ -57,7 +57,7 @@ class Scan:
         bearings = as_floats("bearings", self.bearings, (None,))
         with np.errstate(over="ignore"):
             turns = (float(np.ptp(bearings)) if bearings.size else 0.0) / (2.0 * np.pi)
-        if turns > MOST_TURNS:
+        if turns > MAX_TURNS:
             raise InputError(
                 f"The bearings of the scan span {turns:.1f} turns. Are they in degrees? "
                 "They must be in rad.",
@@ -76,7 +76,7 @@ class Scan:
                 f"got {type(self.T_robot_sensor).__name__}.",
             )
         with np.errstate(invalid="ignore"):
-            valid = np.isfinite(ranges) & (ranges > SHORTEST)
+            valid = np.isfinite(ranges) & (ranges > MIN_RANGE)
             valid &= (ranges >= self.range_min) & (ranges < self.range_max)
         if not valid.any():
             raise InputError(
@@ -239,7 +239,7 @@ class Scan:
         what it owns.
         """
         gaps = np.diff(self.bearings)
-        apart = gaps > SAME
+        apart = gaps > SAME_BEARING
         if not apart.any():
             return np.zeros_like(self.bearings)
         usual = float(np.median(gaps[apart]))

@@ -58,10 +58,10 @@ class Signal(Protocol):
     def kinks(self) -> tuple[float, ...]:
         """The ranges in m at which the signal is not smooth."""
 
-    def values(self, hits: WallHits) -> FloatArray:
+    def values(self, seen: WallHits) -> FloatArray:
         """Return the signal f along each direction, shape (m,)."""
 
-    def gradients(self, hits: WallHits) -> FloatArray:
+    def gradients(self, seen: WallHits) -> FloatArray:
         """Return the gradient ∇_p f along each direction, shape (m, d)."""
 
     def of_walls(self, world: Map) -> FloatArray | None:
@@ -126,8 +126,8 @@ class Range(_Bounded):
             slope = 1.0 / (1.0 + r / self.scale)
         return np.where(inside, slope, 0.0)
 
-    def values(self, hits: WallHits) -> FloatArray:
-        f = self.of_ranges(hits.ranges)
+    def values(self, seen: WallHits) -> FloatArray:
+        f = self.of_ranges(seen.ranges)
         if np.isinf(f).any():
             raise InputError(
                 "Some directions meet no wall, so their range is infinite. "
@@ -137,17 +137,17 @@ class Range(_Bounded):
             )
         return f
 
-    def gradients(self, hits: WallHits) -> FloatArray:
-        return self.slopes(hits.ranges)[:, None] * range_gradients(hits)
+    def gradients(self, seen: WallHits) -> FloatArray:
+        return self.slopes(seen.ranges)[:, None] * range_gradients(seen)
 
     def of_walls(self, world: Map) -> None:  # noqa: ARG002
         return None
 
 
-def range_gradients(hits: WallHits) -> FloatArray:
+def range_gradients(seen: WallHits) -> FloatArray:
     """Return the gradient ∇_p r, equation (1), shape (m, d); zero where nothing is met."""
-    cosines = np.einsum("ij,ij->i", hits.normals, hits.directions)
-    return -hits.normals / np.where(cosines == 0.0, 1.0, cosines)[:, None]
+    cosines = np.einsum("ij,ij->i", seen.normals, seen.directions)
+    return -seen.normals / np.where(cosines == 0.0, 1.0, cosines)[:, None]
 
 
 def measured_signal(
@@ -182,12 +182,12 @@ class _Constant(_Bounded):
     def of_walls(self, world: Map) -> FloatArray:
         """Return the value on each wall."""
 
-    def values(self, hits: WallHits) -> FloatArray:
-        met = (hits.walls >= 0) & (hits.ranges < self.maximum)
-        return np.where(met, self.of_walls(hits.world)[hits.walls], self.missing)
+    def values(self, seen: WallHits) -> FloatArray:
+        met = (seen.walls >= 0) & (seen.ranges < self.maximum)
+        return np.where(met, self.of_walls(seen.world)[seen.walls], self.missing)
 
-    def gradients(self, hits: WallHits) -> FloatArray:
-        return np.zeros_like(hits.directions)
+    def gradients(self, seen: WallHits) -> FloatArray:
+        return np.zeros_like(seen.directions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,22 +275,22 @@ class FieldGradient(_Bounded):
     maximum: float = np.inf
     missing: float = 0.0
 
-    def values(self, hits: WallHits) -> FloatArray:
-        met = (hits.walls >= 0) & (hits.ranges < self.maximum)
+    def values(self, seen: WallHits) -> FloatArray:
+        met = (seen.walls >= 0) & (seen.ranges < self.maximum)
         out = np.full(len(met), self.missing)
-        out[met] = np.linalg.norm(self.slope(hits.places(met)), axis=1)
+        out[met] = np.linalg.norm(self.slope(seen.places(met)), axis=1)
         return out
 
-    def gradients(self, hits: WallHits) -> FloatArray:
-        met = (hits.walls >= 0) & (hits.ranges < self.maximum)
-        places = hits.places(met)
+    def gradients(self, seen: WallHits) -> FloatArray:
+        met = (seen.walls >= 0) & (seen.ranges < self.maximum)
+        places = seen.places(met)
         g = np.asarray(self.slope(places), dtype=np.float64)
         size = np.linalg.norm(g, axis=1)
         rise = np.einsum("mij,mj->mi", np.asarray(self.bend(places), np.float64), g)
         rise /= np.where(size > 0.0, size, 1.0)[:, None]
-        n, theta = hits.normals[met], hits.directions[met]
+        n, theta = seen.normals[met], seen.directions[met]
         along = np.einsum("ij,ij->i", theta, rise) / np.einsum("ij,ij->i", n, theta)
-        out = np.zeros_like(hits.directions)
+        out = np.zeros_like(seen.directions)
         out[met] = rise - along[:, None] * n
         return out
 

@@ -2,8 +2,8 @@
 
 A folder holds one file `NAME.TOKEN.npy` per array, and `manifest.json`: what the folder is, its
 version, a `meta` object, and for every array its file, shape, size and CRC-32, of a large one also
-that of every `PIECE`, so that what is read in part is checked too.  The manifest ends with the
-CRC-32 of itself.  CRC-32 finds every flipped byte; against forgery it is no protection.
+that of every `CHECKSUM_BYTES`, so that what is read in part is checked too.  The manifest ends with
+the CRC-32 of itself.  CRC-32 finds every flipped byte; against forgery it is no protection.
 
 The manifest is the folder.  A writer brings files with a token of its own to the disk beside those
 that are there, and then puts its manifest in the place of the old one, in one step on every
@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 
 from isovist.errors import FileError, InputError
 from isovist.storage.files import PathLike, quote, sync_folder, write_synced
-from isovist.storage.locations import MANIFEST, Place, place_of
+from isovist.storage.locations import MANIFEST, Location, location_of
 
 FORMAT = "isovist folder 2"
 
-PIECE = 1 << 16
+CHECKSUM_BYTES = 1 << 16
 """Bytes of a file that have a checksum of their own: few beside the rows of a map that a part
 needs, and a manifest grows by 240 kB for each GB."""
 _ATTEMPTS = 20
@@ -55,8 +55,8 @@ class Entry:
         dtype: As NumPy writes it, e.g. "<f4".
         nbytes: Size of the file, header included.
         crc32: CRC-32 of the file, in hexadecimal.
-        pieces: CRC-32 of each `PIECE` of a file that has more than one; none where the manifest
-            was written before these were.
+        pieces: CRC-32 of each `CHECKSUM_BYTES` of a file that has more than one; none where the
+            manifest was written before these were.
     """
 
     file: str
@@ -77,9 +77,9 @@ class Entry:
         head, data = stream.getbuffer(), array.reshape(-1).view(np.uint8).data
         write_synced(file, head, data)
         nbytes, crc, pieces = len(head) + len(data), 0, []
-        for end in range(PIECE, nbytes + PIECE, PIECE):
-            begin = head[end - PIECE : end]
-            rest = data[max(end - PIECE - len(head), 0) : max(end - len(head), 0)]
+        for end in range(CHECKSUM_BYTES, nbytes + CHECKSUM_BYTES, CHECKSUM_BYTES):
+            begin = head[end - CHECKSUM_BYTES : end]
+            rest = data[max(end - CHECKSUM_BYTES - len(head), 0) : max(end - len(head), 0)]
             pieces.append(f"{zlib.crc32(rest, zlib.crc32(begin)):08x}")
             crc = zlib.crc32(rest, zlib.crc32(begin, crc))
         told = tuple(pieces) if len(pieces) > 1 else ()
@@ -93,11 +93,11 @@ class Entry:
         if not _FILE.fullmatch(file) or min(shape, default=0) < 0 or np.dtype(dtype).hasobject:
             raise ValueError("no array of a folder")
         nbytes, pieces = int(fields["nbytes"]), tuple(map(str, fields.get("pieces", ())))
-        if pieces and len(pieces) != -(-nbytes // PIECE):
+        if pieces and len(pieces) != -(-nbytes // CHECKSUM_BYTES):
             raise ValueError("no pieces of that file")
         return cls(file, shape, dtype, nbytes, crc32, pieces)
 
-    def map(self, place: Place) -> Array:
+    def map(self, place: Location) -> Array:
         """Return the array, read-only and memory-mapped if on disk, after a check of its bytes.
 
         A wrong checksum raises `FileError`.
@@ -107,7 +107,7 @@ class Entry:
             raise FileError(f"{place.name}/{self.file} is damaged: its checksum differs.")
         return self._array(data[self._head :], self.shape, place)
 
-    def rows(self, place: Place, first: int, last: int) -> Array:
+    def rows(self, place: Location, first: int, last: int) -> Array:
         """Return rows `first` to `last` − 1 of the array, read-only, after a check of their bytes.
 
         A large file whose manifest was written before pieces had checksums is not checked.
@@ -115,16 +115,19 @@ class Entry:
         each = math.prod(self.shape[1:]) * np.dtype(self.dtype).itemsize
         if self._head < 0:
             raise FileError(f"{place.name}/{self.file} does not hold the array that it should.")
-        if self.nbytes <= PIECE:
+        if self.nbytes <= CHECKSUM_BYTES:
             return self.map(place)[first:last]
         begin, end = self._head + first * each, self._head + last * each
         start, stop = begin, end
         if self.pieces:
-            start, stop = begin // PIECE * PIECE, min(-(-end // PIECE) * PIECE, self.nbytes)
+            start, stop = (
+                begin // CHECKSUM_BYTES * CHECKSUM_BYTES,
+                min(-(-end // CHECKSUM_BYTES) * CHECKSUM_BYTES, self.nbytes),
+            )
         data = place.range(self.file, self.nbytes, start, stop)
-        for k in range(0, len(data), PIECE) if self.pieces else ():
-            told = self.pieces[(start + k) // PIECE]
-            if f"{zlib.crc32(data[k : k + PIECE].data):08x}" != told:
+        for k in range(0, len(data), CHECKSUM_BYTES) if self.pieces else ():
+            told = self.pieces[(start + k) // CHECKSUM_BYTES]
+            if f"{zlib.crc32(data[k : k + CHECKSUM_BYTES].data):08x}" != told:
                 raise FileError(f"{place.name}/{self.file} is damaged: a checksum differs.")
         part = data[begin - start : end - start]
         return self._array(part, (last - first, *self.shape[1:]), place)
@@ -134,7 +137,7 @@ class Entry:
         """Bytes before the numbers."""
         return self.nbytes - math.prod(self.shape) * np.dtype(self.dtype).itemsize
 
-    def _array(self, data: NDArray[np.uint8], shape: tuple[int, ...], place: Place) -> Array:
+    def _array(self, data: NDArray[np.uint8], shape: tuple[int, ...], place: Location) -> Array:
         try:
             return data.view(self.dtype).reshape(shape)
         except ValueError as error:
@@ -243,7 +246,7 @@ def read_folder(
 
     The arrays are mapped into memory and read-only; every byte of them is checked.
     """
-    place = place_of(path)
+    place = location_of(path)
     manifest, arrays, problems = _read(place)
     check_kind(manifest, place.name, kind, *versions)
     if problems:
@@ -270,23 +273,23 @@ def check_kind(manifest: Manifest, folder: str, kind: str, *versions: int) -> No
 
 def read_manifest(path: PathLike) -> Manifest:
     """Read the manifest of a folder without reading its arrays."""
-    return manifest_at(place_of(path))
+    return manifest_of(location_of(path))
 
 
-def manifest_at(place: Place) -> Manifest:
-    """Read the manifest of a folder that is given as a `Place`."""
+def manifest_of(place: Location) -> Manifest:
+    """Read the manifest of a folder that is given as a `Location`."""
     return Manifest.decode(place.manifest(), f"{place.name}/{MANIFEST}")
 
 
 def check_folder(path: PathLike) -> list[str]:
     """Return all problems of a folder, one line each; empty when every byte is right."""
     try:
-        return [str(problem) for problem in _read(place_of(path))[2]]
+        return [str(problem) for problem in _read(location_of(path))[2]]
     except FileError as error:
         return [str(error)]
 
 
-def _read(place: Place) -> tuple[Manifest, dict[str, Array], list[FileError]]:
+def _read(place: Location) -> tuple[Manifest, dict[str, Array], list[FileError]]:
     """The manifest, the sound arrays and what is wrong with the others, all of one moment."""
     for _ in range(_ATTEMPTS):
         data = place.manifest()

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from isovist.errors import FileError, InputError, IsovistError
 
 PathLike = str | os.PathLike[str]
-LARGEST = 1e18
+MAX_COORDINATE = 1e18
 """A coordinate or a time beyond this, in m, rad or s, is none, and its square may be infinite."""
 
 _QUOTE = reprlib.Repr()
@@ -39,7 +39,7 @@ def quote(value: object) -> str:
 
 
 @contextmanager
-def about(path: Path) -> Iterator[None]:
+def as_file_error(path: Path) -> Iterator[None]:
     """Turn an `InputError` about a value of a file into a `FileError` about the file."""
     try:
         yield
@@ -48,7 +48,9 @@ def about(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def decoding(path: Path, verdict: str, silent: str = "", most: int | None = None) -> Iterator[None]:
+def decoder_errors(
+    path: Path, verdict: str, silent: str = "", most: int | None = None
+) -> Iterator[None]:
     """Turn any error of a decoder, which may fail in any way, into a one-line `FileError`.
 
     The reason has at most so many characters; where there is none, `silent` or its type stands.
@@ -93,13 +95,15 @@ def existing_file(path: PathLike, kind: str) -> Path:
             )
         with path.open("rb") as stream:  # what may not be read is told before any decoder tries
             if not stream.read(1):
-                raise FileError(f"{called(path)} is empty; {kind} was expected.", code="empty")
+                raise FileError(
+                    f"{display_name(path)} is empty; {kind} was expected.", code="empty"
+                )
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise unreadable_error(path, error) from error
     return path
 
 
-def called(path: Path) -> str:
+def display_name(path: Path) -> str:
     """Return the name of a file, after its folder's if only the folder tells it from others."""
     part = path.name in ("manifest.json", "metadata.yaml")
     return f"{path.parent.name}/{path.name}" if part else path.name
@@ -110,10 +114,10 @@ def is_folder(path: PathLike) -> bool:
     try:
         return Path(path).is_dir()
     except OSError as error:  # a name too long, a folder that may not be looked into
-        raise unreadable(Path(path), error) from error
+        raise unreadable_error(Path(path), error) from error
 
 
-def unreadable(path: Path, error: OSError) -> FileError:
+def unreadable_error(path: Path, error: OSError) -> FileError:
     """Return a `FileError` for a file that the operating system refuses to read."""
     return FileError(f"{path} cannot be read: {error.strerror or error}.", code="file_not_readable")
 
@@ -125,7 +129,7 @@ def read_bytes(path: PathLike, kind: str, limit: int) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise unreadable_error(path, error) from error
 
 
 def check_size(path: Path, kind: str, limit: int) -> None:
@@ -133,7 +137,8 @@ def check_size(path: Path, kind: str, limit: int) -> None:
     size = path.stat().st_size
     if size > limit:
         raise FileError(
-            f"{called(path)} has {size} bytes; {kind} has at most {limit}. Is it the right file?",
+            f"{display_name(path)} has {size} bytes; {kind} has at most {limit}. "
+            "Is it the right file?",
             code="too_large",
         )
 
@@ -161,7 +166,7 @@ def read_npz(path: PathLike, kind: str, limit: int) -> dict[str, NDArray[Any]]:
     """
     path = existing_file(path, kind)
     arrays: dict[str, NDArray[Any]] = {}
-    damaged = decoding(path, "is not a sound .npz file", silent="it is cut off", most=120)
+    damaged = decoder_errors(path, "is not a sound .npz file", silent="it is cut off", most=120)
     with damaged, zipfile.ZipFile(path) as archive:
         members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
         total = sum(m.file_size for m in members)

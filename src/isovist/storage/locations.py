@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.errors import FileError, MissingExtraError
-from isovist.storage.files import PathLike, first_line, is_folder, read_bytes, unreadable
+from isovist.storage.files import PathLike, first_line, is_folder, read_bytes, unreadable_error
 
 MANIFEST = "manifest.json"
 MANIFEST_BYTES = 64 << 20
-PIECE = 8 << 20
+REQUEST_BYTES = 8 << 20
 """Bytes that one request asks for: large enough for its delay not to matter."""
-TOGETHER = 8
+MAX_REQUESTS = 8
 """Requests at a time."""
 
 Bytes = NDArray[np.uint8]
@@ -37,12 +37,12 @@ def is_url(path: PathLike) -> bool:
     return isinstance(path, str) and _URL.match(path) is not None
 
 
-def place_of(path: PathLike) -> "Place":
+def location_of(path: PathLike) -> "Location":
     """Return the folder at a path or at an address of object storage."""
-    return Storage(str(path)) if is_url(path) else Disk(Path(path))
+    return ObjectStore(str(path)) if is_url(path) else LocalFolder(Path(path))
 
 
-class Place(ABC):
+class Location(ABC):
     """A folder of files, on disk or in object storage.
 
     Attributes:
@@ -66,7 +66,7 @@ class Place(ABC):
         """Return bytes `first` to `last` − 1 of a file of `size` bytes, read-only."""
 
 
-class Disk(Place):
+class LocalFolder(Location):
     """A folder on a disk of this machine, whose files are mapped into memory.
 
     Args:
@@ -96,13 +96,13 @@ class Disk(Place):
                     raise FileError(f"{name} has {found} bytes instead of {size}.")
                 return np.asarray(np.memmap(stream, np.uint8, "r"))
         except OSError as error:
-            raise unreadable(path, error) from error
+            raise unreadable_error(path, error) from error
 
     def range(self, file: str, size: int, first: int, last: int) -> Bytes:
         return self.whole(file, size)[first:last]
 
 
-class Storage(Place):
+class ObjectStore(Location):
     """A folder in object storage.
 
     Args:
@@ -139,13 +139,13 @@ class Storage(Place):
         out = np.empty(last - first, dtype=np.uint8)
 
         def fetch(start: int) -> None:
-            piece = out[start - first : start - first + PIECE]
+            piece = out[start - first : start - first + REQUEST_BYTES]
             with self._reading(file):
                 data = self._store.get_range(file, start=start, end=start + len(piece))
                 piece[:] = np.frombuffer(data, dtype=np.uint8)
 
-        with ThreadPoolExecutor(TOGETHER, thread_name_prefix="isovist-fetch") as pool:
-            list(pool.map(fetch, range(first, last, PIECE)))
+        with ThreadPoolExecutor(MAX_REQUESTS, thread_name_prefix="isovist-fetch") as pool:
+            list(pool.map(fetch, range(first, last, REQUEST_BYTES)))
         out.setflags(write=False)
         return out
 

@@ -16,7 +16,7 @@ from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.errors import InputError
 from isovist.localization.settings import LocalizationSettings
-from isovist.maps.floor import standing_places, standing_room
+from isovist.maps.floor import standing_cells, standing_places
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.spinning import SpinningLidar
 from isovist.surveying.aliases import Aliases, find_aliases
@@ -89,7 +89,7 @@ def look_out(
 def standing_nodes(atlas: Atlas) -> IntArray:
     """Return the numbers of the nodes where a sensor has room on all sides, in order."""
     if isinstance(atlas, PlaneAtlas):
-        return np.flatnonzero(standing_room(atlas.world).ravel()[atlas.nodes])
+        return np.flatnonzero(standing_cells(atlas.world).ravel()[atlas.nodes])
     assert isinstance(atlas, SpaceAtlas)
     low, high = atlas.heights
     rooms = [

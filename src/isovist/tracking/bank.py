@@ -28,7 +28,7 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.settle import HELD
 from isovist.localization.spread import by_coordinate, covariances, information
 from isovist.poses import AnyPose, Pose3, swing, wrap_angle
-from isovist.sensing.drift import UNTOLD, Drift
+from isovist.sensing.drift import DEFAULT_ELAPSED, Drift
 from isovist.tracking.gramian import Gramian
 from isovist.tracking.settings import TrackingSettings
 
@@ -146,7 +146,7 @@ class Bank:
         fine = self.localization.fine_widths(self.atlas)
         return coarse[2:6], fine[:4]
 
-    def carry(self, motion: AnyPose, elapsed: float = UNTOLD) -> None:
+    def carry(self, motion: AnyPose, elapsed: float = DEFAULT_ELAPSED) -> None:
         """Move all places by what odometry says of the last `elapsed` s."""
         self.poses, self.spreads = self.drift.carry(self.poses, self.spreads, motion, elapsed)
         self.before = self.drift.carry(*self.before, motion, elapsed)

@@ -11,7 +11,7 @@ from isovist.atlas.base import AnyScan, SearchSpace
 from isovist.errors import InputError
 from isovist.localization.spread import by_coordinate, of_robot
 from isovist.poses import AnyPose, Pose, Pose3, part_of, way_of
-from isovist.sensing.drift import UNTOLD, Drift
+from isovist.sensing.drift import DEFAULT_ELAPSED, Drift
 from isovist.tracking.attitude import followed, levelled, tilt_by, ups_by
 from isovist.tracking.bank import Bank
 from isovist.tracking.motion import (
@@ -61,7 +61,7 @@ class Moving:
         """Time since the last update, in s, by which the clock is put forward."""
         if time is not None and not np.isfinite(time):
             raise InputError.about("time", f"must be finite, in s, got {time}.")
-        elapsed = UNTOLD
+        elapsed = DEFAULT_ELAPSED
         if time is not None and self._told is not None:
             elapsed = time - self._told
             if elapsed < 0.0:

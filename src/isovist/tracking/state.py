@@ -24,7 +24,7 @@ from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing.drift import Drift
 from isovist.sensing.scan import Scan
 from isovist.sensing.stationary import StationaryScans, merge
-from isovist.storage.files import LARGEST, first_line, quote
+from isovist.storage.files import MAX_COORDINATE, first_line, quote
 from isovist.tracking.bank import PER_PLACE, Frame
 from isovist.tracking.links import Link
 from isovist.tracking.settings import TrackingSettings
@@ -190,7 +190,7 @@ def _flag(name: str, said: Any, poses: type[AnyPose]) -> Any:
         sound = isinstance(value, bool)
     else:
         sound = isinstance(value, int | float) and not isinstance(value, bool)
-        sound = sound and (abs(value) <= LARGEST or said in ("inf", "-inf"))
+        sound = sound and (abs(value) <= MAX_COORDINATE or said in ("inf", "-inf"))
     if not sound:
         raise ValueError(f"{name} is {quote(said)}, not {kind}")
     return value
@@ -199,7 +199,7 @@ def _flag(name: str, said: Any, poses: type[AnyPose]) -> Any:
 def _floats(said: Any, *shape: int) -> FloatArray:
     """Numbers of a shape, in which at most one size is -1 for any."""
     values = np.array(said, dtype=np.float64)
-    if not (np.abs(values) <= LARGEST).all():
+    if not (np.abs(values) <= MAX_COORDINATE).all():
         raise ValueError("a number in it is absurd")
     return values.reshape(shape)
 

@@ -16,7 +16,7 @@ from isovist.localization.answer import Answer, Verdict
 from isovist.localization.judge import is_same
 from isovist.localization.look import attempt
 from isovist.poses import Pose
-from isovist.sensing.cloud_scan import FEWEST, CloudScan
+from isovist.sensing.cloud_scan import MIN_RETURNS, CloudScan
 from isovist.sensing.scan import Scan
 from isovist.sensing.scan_sequence import join_scans
 from isovist.tracking.bank import Bank, Frame
@@ -66,7 +66,7 @@ def ask(bank: Bank) -> Answer | None:
         return None
     if bank.tilt:  # which one scan alone seldom tells
         return None
-    if bank.atlas.dimension == 3 and min(len(frame.beams) for frame in frames) < FEWEST:
+    if bank.atlas.dimension == 3 and min(len(frame.beams) for frame in frames) < MIN_RETURNS:
         return None
     motions = [a.T_odom_sensor.inverse @ b.T_odom_sensor for a, b in pairwise(frames)]
     several = join_scans([_level_scan(frame) for frame in frames], motions, bank.drift)

@@ -7,7 +7,7 @@ from scipy.ndimage import binary_dilation, distance_transform_cdt, distance_tran
 from isovist import Cell, OccupancyMap
 from isovist.atlas import bridge_gaps
 from isovist.compute.grids import distance as kernels
-from isovist.maps import distance_to, felt, king_moves, wall_faces
+from isovist.maps import distance_to, king_moves, wall_faces, without_negligible
 
 SHAPES = [(1, 1), (1, 40), (37, 1), (50, 33), (20, 300), (300, 20), (12, 9, 7)]
 
@@ -64,5 +64,7 @@ def test_faces_and_bridged_gaps_are_those_of_scipy():
 
 def test_weights_too_small_for_all_their_digits_are_none():
     given = np.array([[1.0, 1e-3, 2e-30, 1e-33, 1e-39, 1e-60, 0.0, -1e-40]])
-    np.testing.assert_array_equal(felt(given), np.float32([[1, 1e-3, 2e-30, 0, 0, 0, 0, 0]]))
-    assert felt(given).dtype == np.float32
+    np.testing.assert_array_equal(
+        without_negligible(given), np.float32([[1, 1e-3, 2e-30, 0, 0, 0, 0, 0]])
+    )
+    assert without_negligible(given).dtype == np.float32

@@ -32,7 +32,7 @@ from isovist.evaluation import (
     summarise_kidnaps,
     summarise_starts,
 )
-from isovist.maps import standing_room
+from isovist.maps import standing_cells
 from isovist.poses import way_of, wrap_angle
 from isovist.simulation import HEIGHT, shared, storeys
 from isovist.tracking import Update
@@ -79,7 +79,7 @@ def test_bad_simulations_are_refused(world, lidar, options, field, code):
 def test_there_is_standing_room_only_in_the_largest_part():
     cells = np.full((60, 100), Cell.OCCUPIED, dtype=np.uint8)
     cells[2:58, 2:50] = cells[2:58, 60:80] = Cell.FREE
-    room = standing_room(OccupancyMap(cells, 0.05))
+    room = standing_cells(OccupancyMap(cells, 0.05))
     assert (room[30, 25], room[30, 70], room[3, 25]) == (True, False, False)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.support.bag_writer import FORMATS, cloud, link, odometry, quaternion, scan, write_bag
 from tests.support.errors import refused
-from tests.support.readers import holds_clouds, read_clouds
+from tests.support.readers import has_point_clouds, read_cloud_log
 
 from isovist import FileError, InputError, Pose, Pose3
 
@@ -24,8 +24,8 @@ NONE = cloud(10.2, np.full((80, 3), np.nan))
 @pytest.mark.parametrize("kind", FORMATS)
 def test_clouds_have_the_odometry_of_their_moments(tmp_path, kind):
     path = write_bag(tmp_path, [SITS, *WAY, CLOUDS[0], NONE, *CLOUDS[1:]], kind)
-    assert holds_clouds(path)
-    log = read_clouds(path)
+    assert has_point_clouds(path)
+    log = read_cloud_log(path)
     assert (len(log), log.blind, log.outside, log.frame) == (4, 1, 0, "base")
     np.testing.assert_allclose(log.times, [10.0, 10.5, 11.0, 11.5])
     for index in (2, 0, 1, 3, 3):  # in any order
@@ -48,21 +48,23 @@ def test_clouds_have_the_odometry_of_their_moments(tmp_path, kind):
 @pytest.mark.slow
 def test_clouds_outside_the_odometry_are_counted(tmp_path):
     path = write_bag(tmp_path, [SITS, *WAY[1:], *CLOUDS])
-    log = read_clouds(path)
+    log = read_cloud_log(path)
     assert (len(log), log.outside) == (2, 2)
     np.testing.assert_array_equal(log.scan(0).points, POINTS[2])
-    alone = read_clouds(write_bag(tmp_path, [SITS, WAY[1], *CLOUDS], name="alone"))
+    alone = read_cloud_log(write_bag(tmp_path, [SITS, WAY[1], *CLOUDS], name="alone"))
     assert (len(alone), alone.outside) == (1, 3)
     np.testing.assert_allclose(alone.odometry_at(0).position, [2.0, 1.0, 0.0])
 
 
 @pytest.mark.slow
 def test_without_odometry_a_bag_has_none(tmp_path):
-    log = read_clouds(write_bag(tmp_path, [SITS, *CLOUDS]))
+    log = read_cloud_log(write_bag(tmp_path, [SITS, *CLOUDS]))
     assert (log.odometry, log.odometry_at(0), log.frame) == (None, None, "base")
-    bare = read_clouds(write_bag(tmp_path, CLOUDS, name="bare"))
+    bare = read_cloud_log(write_bag(tmp_path, CLOUDS, name="bare"))
     assert (bare.odometry, bare.frame, bare.T_robot_sensor) == (None, "lidar", Pose3())
-    said = read_clouds(write_bag(tmp_path, CLOUDS, name="said"), T_robot_sensor=Pose(0.3, 0.0, 1.0))
+    said = read_cloud_log(
+        write_bag(tmp_path, CLOUDS, name="said"), T_robot_sensor=Pose(0.3, 0.0, 1.0)
+    )
     assert (said.frame, said.T_robot_sensor) == ("robot", Pose3(0.3, 0.0, 1.0))
 
 
@@ -72,7 +74,7 @@ def test_odometry_out_of_transforms_moves_in_space(tmp_path):
         link(10.0, "odom", "base"),
         link(12.0, "odom", "base", (4.0, 0.0, 1.0), quaternion(pitch=0.4)),
     ]
-    log = read_clouds(write_bag(tmp_path, [SITS, *moves, *CLOUDS]))
+    log = read_cloud_log(write_bag(tmp_path, [SITS, *moves, *CLOUDS]))
     assert log.frame == "base"
     np.testing.assert_allclose(
         log.odometry_at(2).vector, [2.0, 0.0, 0.0, 0.5, 0.0, 0.2], atol=1e-12
@@ -82,11 +84,11 @@ def test_odometry_out_of_transforms_moves_in_space(tmp_path):
 @pytest.mark.slow
 def test_scans_of_the_plane_are_no_clouds(tmp_path):
     both = write_bag(tmp_path, [SITS, *WAY, *CLOUDS, scan(10.5, frame="lidar")])
-    assert not holds_clouds(both)
-    assert holds_clouds(both, "/points")
-    assert not holds_clouds(both, "/scan")
-    assert not holds_clouds(tmp_path / "drive.log")
-    assert len(read_clouds(both)) == 4
+    assert not has_point_clouds(both)
+    assert has_point_clouds(both, "/points")
+    assert not has_point_clouds(both, "/scan")
+    assert not has_point_clouds(tmp_path / "drive.log")
+    assert len(read_cloud_log(both)) == 4
 
 
 JUMP = [
@@ -115,13 +117,13 @@ JUMP = [
 def test_what_is_no_log_in_space_is_refused(tmp_path, messages, topic, code, field):
     path = write_bag(tmp_path, messages)
     with refused(field, code, InputError if topic else FileError):
-        read_clouds(path, scan_topic=topic)
+        read_cloud_log(path, scan_topic=topic)
 
 
 @pytest.mark.slow
 def test_a_bag_that_became_shorter_is_said_and_one_in_memory_may_go(tmp_path):
     path = write_bag(tmp_path, [SITS, *WAY, *CLOUDS])
-    log = read_clouds(path)
+    log = read_cloud_log(path)
     held = log.held()
     write_bag(tmp_path, [SITS, *WAY, CLOUDS[0]], name="other").replace(path)
     np.testing.assert_array_equal(log.scan(0).points, POINTS[0])
@@ -156,18 +158,18 @@ def test_a_folder_of_kitti_is_read_with_its_truth(tmp_path):
     lidar = [Pose3(), Pose3(1.0, 0.2, 0.1, 0.05), Pose3(2.0, 0.5, 0.2, 0.1, 0.02, 0.01)]
     cameras = [CAMERA @ pose @ CAMERA.inverse for pose in lidar]
     folder = kitti(tmp_path / "00", poses=cameras, calibration=CAMERA)
-    assert holds_clouds(folder)
-    log = read_clouds(folder)
+    assert has_point_clouds(folder)
+    log = read_cloud_log(folder)
     assert (len(log), log.odometry) == (3, None)
     np.testing.assert_array_equal(log.scan(1).points, POINTS[1])
     np.testing.assert_array_equal(log.scan(1).intensities, 0.5)
     for k, pose in enumerate(lidar):
         np.testing.assert_allclose(log.truth_at(k).vector, pose.vector, atol=1e-9)
-    on = read_clouds(folder, T_robot_sensor=Pose(0.5, 0.0, 0.0))
+    on = read_cloud_log(folder, T_robot_sensor=Pose(0.5, 0.0, 0.0))
     np.testing.assert_allclose((on.truth_at(1) @ Pose3(0.5)).vector, lidar[1].vector, atol=1e-9)
-    plain = read_clouds(kitti(tmp_path / "01", poses=lidar))
+    plain = read_cloud_log(kitti(tmp_path / "01", poses=lidar))
     np.testing.assert_allclose(plain.truth_at(2).vector, lidar[2].vector, atol=1e-9)
-    assert read_clouds(kitti(tmp_path / "02")).truth is None
+    assert read_cloud_log(kitti(tmp_path / "02")).truth is None
 
 
 @pytest.mark.parametrize(
@@ -194,15 +196,15 @@ def test_a_folder_that_is_not_whole_is_refused(tmp_path, options, code):
     for name, text in texts.items():
         (folder / name).write_text(text)
     with refused(code=code, kind=FileError):
-        read_clouds(folder)
+        read_cloud_log(folder)
 
 
 def test_a_broken_cloud_is_refused_when_it_is_read(tmp_path):
     folder = kitti(tmp_path / "00")
-    log = read_clouds(folder)
+    log = read_cloud_log(folder)
     for data in (b"123", bytes(16)):
         (folder / "velodyne" / "000001.bin").write_bytes(data)
         with refused(code="invalid_file", kind=FileError):
             log.scan(1)
     with refused("scan_topic", "conflict"):
-        read_clouds(folder, scan_topic="/points")
+        read_cloud_log(folder, scan_topic="/points")

@@ -40,7 +40,7 @@ WAYS = {
 @pytest.fixture
 def little(monkeypatch):
     """Parts of bags may have some kilobytes, and not a gigabyte."""
-    monkeypatch.setattr("isovist.io.bag_limits.MOST", MOST)
+    monkeypatch.setattr("isovist.io.bag_limits.MAX_BYTES", MOST)
 
 
 @pytest.mark.usefixtures("little")

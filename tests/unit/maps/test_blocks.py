@@ -8,7 +8,7 @@ from scipy.ndimage import distance_transform_cdt, distance_transform_edt
 from tests.support.errors import refused
 
 from isovist.compute import OPEN, OWN, SIDE
-from isovist.maps import Blocks, Cloud, Near, Walk, surface, wall_faces
+from isovist.maps import BlockGrid, Cloud, RayGrid, WallDistances, surface, wall_faces
 
 GRIDS = {
     "mostly free": ((40, 50, 70), (0.99, 0.01, 0.0)),
@@ -36,7 +36,7 @@ def laid_out(grid):
 
 
 def test_blocks_hold_the_cells_that_they_were_made_of(cells):
-    blocks = Blocks.from_array(cells)
+    blocks = BlockGrid.from_array(cells)
     np.testing.assert_array_equal(blocks.array(), cells)
     np.testing.assert_array_equal(blocks.array(3, 30), cells[3:30])
     np.testing.assert_array_equal(blocks.walls(), np.flatnonzero(cells == 1))
@@ -57,7 +57,7 @@ def test_blocks_are_the_same_whatever_is_sorted_at_once(shape):
     for level, row, column in random.integers(0, shape, (40, 3)):
         cells[level, row : row + 20, column : column + 20] = random.integers(3)
     tracemalloc.start()
-    blocks = Blocks.from_array(cells)
+    blocks = BlockGrid.from_array(cells)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 250e6
@@ -67,24 +67,24 @@ def test_blocks_are_the_same_whatever_is_sorted_at_once(shape):
 
 def test_blocks_of_walls_alone_are_those_of_their_cells(cells):
     walls = np.where(cells == 1, cells, np.uint8(0))
-    blocks = Blocks.from_walls(np.flatnonzero(walls), cells.shape)
+    blocks = BlockGrid.from_walls(np.flatnonzero(walls), cells.shape)
     np.testing.assert_array_equal(blocks.array(), walls)
-    np.testing.assert_array_equal(blocks.index, Blocks.from_array(walls).index)
+    np.testing.assert_array_equal(blocks.index, BlockGrid.from_array(walls).index)
     assert not blocks.has_unknown
 
 
 @pytest.mark.slow
 def test_free_blocks_take_no_memory():
     walls = np.array([5, 10**9])
-    blocks = Blocks.from_walls(walls, (1000, 1000, 5000))
+    blocks = BlockGrid.from_walls(walls, (1000, 1000, 5000))
     assert len(blocks.table) == OWN + 2
     np.testing.assert_array_equal(blocks.walls(), walls)
-    near = Near.of(blocks, 20)
+    near = WallDistances.of(blocks, 20)
     assert near.table.nbytes < 2_000_000
 
 
 def test_surfaces_are_those_of_the_grid(cells):
-    blocks = Blocks.from_array(cells)
+    blocks = BlockGrid.from_array(cells)
     index, codes = blocks.surface()
     expected = surface(cells)[1:-1, 1:-1, 1:-1].ravel()
     np.testing.assert_array_equal(index, np.flatnonzero(expected))
@@ -99,7 +99,7 @@ def test_surfaces_are_those_of_the_grid(cells):
 def test_distances_near_walls_are_exact_to_the_last_bit(cells, limit):
     faces = wall_faces(cells)
     expected = np.minimum(distance_transform_edt(~faces), limit).astype(np.float32)
-    near = Near.of(Blocks.from_array(cells), limit)
+    near = WallDistances.of(BlockGrid.from_array(cells), limit)
     told, exact = near.array(), expected < (12.0 if limit > 17 else np.inf)
     np.testing.assert_array_equal(told[exact], expected[exact])
     assert (told <= expected).all()
@@ -112,7 +112,7 @@ def test_distances_near_walls_are_exact_to_the_last_bit(cells, limit):
 
 @pytest.mark.slow
 def test_steps_of_rays_are_moves_of_a_king(cells):
-    walk = Walk.over(Blocks.from_array(cells))
+    walk = RayGrid.over(BlockGrid.from_array(cells))
     codes, free = laid_out(walk), cells == 0
     np.testing.assert_array_equal(codes[~free], cells[~free] - 1)
     known = free & (codes != OPEN)
@@ -140,4 +140,4 @@ def test_dense_clouds_have_small_cells_and_large_ones_have_large_cells(length, c
 
 def test_blocks_without_a_wall_have_no_distances():
     with refused(code="empty"):
-        Near.of(Blocks.from_array(np.zeros((20, 20, 20), np.uint8)), 10)
+        WallDistances.of(BlockGrid.from_array(np.zeros((20, 20, 20), np.uint8)), 10)

@@ -9,13 +9,13 @@ from tests.support.worlds import tower
 
 from isovist import VoxelMap
 from isovist.maps import floor_levels
-from isovist.maps.grid3d.building_floors import storeys
+from isovist.maps.grid3d.building_floors import building_floors
 
 
 @pytest.mark.slow
 def test_a_building_is_cut_where_its_slabs_are():
     site = tower(0, 3, length=15.0, rows=2)
-    parts = storeys(site.plan)
+    parts = building_floors(site.plan)
     assert list(parts) == ["floor 1", "floor 2", "floor 3"]
     for part, z in zip(parts.values(), site.heights, strict=True):
         low, high = part.bounds[:, 2]
@@ -29,20 +29,20 @@ def test_a_building_is_cut_where_its_slabs_are():
 def test_one_storey_is_one_and_reflectances_go_along():
     cells = house().cells
     whole = VoxelMap.from_array(cells, 0.1, (3, -2, 0.4), reflectance=np.arange(cells.size))
-    (only,) = storeys(whole).values()
+    (only,) = building_floors(whole).values()
     np.testing.assert_array_equal(only.cells, whole.cells)
     np.testing.assert_array_equal(only.reflectance, whole.reflectance)
 
 
 def test_what_has_no_storey_is_refused():
     with refused("world"):
-        storeys(PLANE.world)
+        building_floors(PLANE.world)
     poles = np.zeros((40, 20, 20), np.uint8)
     poles[:, ::5, ::5] = 1
     poles[0] = poles[10] = 1
     for cells in (poles[:11], np.zeros((5, 5, 5), np.uint8)):
         with refused(None, "empty"):
-            storeys(VoxelMap.from_array(cells, 0.1))
+            building_floors(VoxelMap.from_array(cells, 0.1))
 
 
 def test_the_floor_is_the_top_of_its_slab_below_furniture_too():

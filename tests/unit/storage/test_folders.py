@@ -14,7 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from tests.support.errors import refused
-from tests.support.folders import check_folder, place_of, read_folder, read_manifest, write_folder
+from tests.support.folders import (
+    check_folder,
+    location_of,
+    read_folder,
+    read_manifest,
+    write_folder,
+)
 from tests.support.paths import SUPPORT
 
 from isovist import FileError
@@ -103,7 +109,7 @@ def test_rows_are_those_of_the_array_and_every_piece_is_checked(tmp_path, bytes_
     atlas, random = tmp_path / "atlas", np.random.default_rng(5)
     table = random.integers(0, 256, (bytes_of_rows, 1), dtype=np.uint8)
     write_folder(atlas, "atlas", 2, {}, {"table": table})
-    entry, place = read_manifest(atlas).arrays["table"], place_of(atlas)
+    entry, place = read_manifest(atlas).arrays["table"], location_of(atlas)
     assert len(entry.pieces) == (0 if entry.nbytes <= PIECE else -(-entry.nbytes // PIECE))
     head = entry.nbytes - table.nbytes
     for _ in range(60):
@@ -132,7 +138,7 @@ def test_a_manifest_without_pieces_is_read_as_before(tmp_path):
     manifest.write_bytes(resealed(text[:begin] + text[text.index(b"]", begin) :]))
     entry = read_manifest(tmp_path / "old").arrays["table"]
     assert entry.pieces == ()
-    assert (entry.rows(place_of(tmp_path / "old"), 3, 4000) == table[3:4000]).all()
+    assert (entry.rows(location_of(tmp_path / "old"), 3, 4000) == table[3:4000]).all()
     manifest.write_bytes(resealed(text.replace(b'"pieces": [', b'"pieces": ["00000000", ')))
     with refused(kind=FileError, code="invalid_file"):
         read_manifest(tmp_path / "old")

@@ -15,7 +15,7 @@ import isovist as iv
 from isovist import Lidar, LocalizationSettings, Pose, SurveyingSettings, build, certify
 from isovist.atlas import FAR
 from isovist.compute import compare, hold
-from isovist.maps import standing_places, standing_room
+from isovist.maps import standing_cells, standing_places
 from isovist.surveying import (
     aliases,
     descriptor_slopes,
@@ -46,7 +46,7 @@ def floor(atlas):
 
 
 def floor_of(atlas):
-    return np.flatnonzero(standing_room(atlas.world)[atlas.rows_columns])
+    return np.flatnonzero(standing_cells(atlas.world)[atlas.rows_columns])
 
 
 def look_from(atlas, floor, lidar):

@@ -27,7 +27,7 @@ from isovist.atlas.build import build
 from isovist.errors import InputError, IsovistError
 from isovist.io.bags import LASER_SCAN, ODOMETRY, POINT_CLOUD, scan_of, time_of
 from isovist.io.links import read_links
-from isovist.io.logs.frames import frame_name, place_on_robot
+from isovist.io.logs.frames import frame_name, mounting_of
 from isovist.io.point_cloud2 import cloud_of
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.attitudes import FLAT
@@ -328,7 +328,7 @@ class Node(Telling):
         asked = self.frames.changes, robot, sensor
         if self._mount[0] != asked:
             T = self.frames.T(robot, sensor)
-            flat = place_on_robot("/tf", sensor, T) if self._flat else (T, False)
+            flat = mounting_of("/tf", sensor, T) if self._flat else (T, False)
             self._mount = asked, *flat
         _, mount, flipped = self._mount
         return replace(scan.mirrored() if flipped else scan, T_robot_sensor=mount, frame=robot)

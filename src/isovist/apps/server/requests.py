@@ -23,7 +23,7 @@ from isovist.io.scans.read import read_scan, scan_from_fields
 from isovist.localization.region import Region
 from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.storage.files import about, quote
+from isovist.storage.files import as_file_error, quote
 
 BINARY = ("application/octet-stream", "application/x-npz", "application/zip")
 SCAN, MAP = ("scan", "sensor"), ("map", "near", "heading")
@@ -138,7 +138,7 @@ class Body:
                 code="missing",
             )
         path = Path("scan")
-        with about(path):
+        with as_file_error(path):
             fields_of_scan, arrays = _arrays(told)
             scan = scan_from_fields(path, fields_of_scan, arrays=arrays)
         if place is None:

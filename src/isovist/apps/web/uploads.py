@@ -17,8 +17,8 @@ import yaml
 from isovist.atlas.build import build
 from isovist.atlas.data.store import read_atlas
 from isovist.errors import FileError
-from isovist.io.bags import MOST_METADATA
-from isovist.io.logs.clouds import holds_clouds, read_clouds
+from isovist.io.bags import MAX_METADATA_BYTES
+from isovist.io.logs.cloud_logs import has_point_clouds, read_cloud_log
 from isovist.io.logs.read import BAGS, CARMEN, read_log
 from isovist.io.maps.read import read_map
 from isovist.io.plain_yaml import MAX_YAML_BYTES
@@ -118,7 +118,7 @@ def _bring_image(main: Path, files: list[Path]) -> None:
 
 def _check_bag(folder: Path) -> None:
     """An error unless a ROS 2 bag names files of its own folder only."""
-    if (folder / "metadata.yaml").stat().st_size > MOST_METADATA:
+    if (folder / "metadata.yaml").stat().st_size > MAX_METADATA_BYTES:
         return  # the reader says what is wrong
     try:
         told = yaml.safe_load((folder / "metadata.yaml").read_bytes())
@@ -198,8 +198,8 @@ def read_drive(
     progress: Progress | None = None,
 ) -> Log | CloudLog:
     """Read a log of 2D scans or of 3D point clouds."""
-    if holds_clouds(path, scan_topic):
-        return read_clouds(path, scan_topic=scan_topic, odometry_topic=odometry_topic)
+    if has_point_clouds(path, scan_topic):
+        return read_cloud_log(path, scan_topic=scan_topic, odometry_topic=odometry_topic)
     return read_log(path, scan_topic=scan_topic, odometry_topic=odometry_topic, progress=progress)
 
 

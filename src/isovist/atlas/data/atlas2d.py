@@ -40,7 +40,7 @@ from isovist.basis.directional_basis import DirectionalBasis
 from isovist.compute.backend import Described, Rated, Rays, computing, rated_room
 from isovist.errors import InputError
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap, distance_to_walls
-from isovist.maps.sweep.sweep2d import KNOWN, felt, free_nodes, summing
+from isovist.maps.sweep.sweep2d import MEASURED_ENDINGS, free_nodes, summing, without_negligible
 from isovist.poses import Pose, unit_vectors
 from isovist.sensing.scan import Scan
 
@@ -395,10 +395,10 @@ def _in_one_piece(
 ) -> Described | None:
     """What a backend makes of a map that does all of it at once; `None` when it does not."""
     turns, W = rays_of(settings, basis)
-    options = summing(world, settings.reach, "logarithmic", 1.0, KNOWN)
+    options = summing(world, settings.reach, "logarithmic", 1.0, MEASURED_ENDINGS)
     return computing().plane(
         world.cells, stride, (settings.gap - 1e-9) / world.resolution,
-        Rays(unit_vectors(turns), felt(W), *options), (MAJORITY, FAR),
+        Rays(unit_vectors(turns), without_negligible(W), *options), (MAJORITY, FAR),
     )  # fmt: skip
 
 

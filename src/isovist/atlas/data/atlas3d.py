@@ -31,9 +31,9 @@ from isovist.basis.directional_basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.floor import close_floor, floor_levels
 from isovist.maps.grid2d.occupancy_map import Cell, checked_cells
-from isovist.maps.grid3d.blocks import Blocks
-from isovist.maps.grid3d.grids import Grid, Whole
-from isovist.maps.grid3d.ray_fields import Near, Walk
+from isovist.maps.grid3d.blocks import BlockGrid
+from isovist.maps.grid3d.grids import DenseGrid, Grid
+from isovist.maps.grid3d.ray_fields import RayGrid, WallDistances
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
@@ -75,9 +75,9 @@ class SpaceAtlas(Atlas):
     """
 
     world: VoxelMap
-    wall_distance: Near
-    clear: Walk
-    bare: Walk
+    wall_distance: WallDistances
+    clear: RayGrid
+    bare: RayGrid
     heights: tuple[float, float]
     shine: Shine = None
     basis: DirectionalBasis | None = None
@@ -181,7 +181,7 @@ class SpaceAtlas(Atlas):
         from isovist.compute.fitting.align3d import align_by_blocks, align_in_space
         from isovist.compute.likelihood.score3d import score_by_blocks, score_in_space
 
-        whole = isinstance(self.world.grid, Whole)
+        whole = isinstance(self.world.grid, DenseGrid)
         return (align_in_space, score_in_space) if whole else (align_by_blocks, score_by_blocks)
 
     def fitted(self, tilt: bool) -> int:
@@ -210,13 +210,13 @@ class SpaceAtlas(Atlas):
     def arrays(self) -> dict[str, NDArray[Any]]:
         kept: dict[str, NDArray[Any]] = {"nodes": self.nodes, "descriptors": self.descriptors}
         grid = self.world.grid
-        if isinstance(grid, Whole):
+        if isinstance(grid, DenseGrid):
             kept |= {
                 "cells": grid.cells, "wall_distance": self.wall_distance.whole,
                 "clear": self.clear.whole, "bare": self.bare.whole,
             }  # fmt: skip
         else:
-            parts: dict[str, Blocks | Near | Walk] = {
+            parts: dict[str, BlockGrid | WallDistances | RayGrid] = {
                 "cells": grid, "walls": self.wall_distance, "clear": self.clear,
             }  # fmt: skip
             if self.bare is not self.clear:
@@ -229,7 +229,7 @@ class SpaceAtlas(Atlas):
 
     def meta(self) -> dict[str, Any]:
         told: dict[str, Any] = {} if self.basis is None else {"rose": basis_json(self.basis)}
-        if isinstance(self.world.grid, Blocks):
+        if isinstance(self.world.grid, BlockGrid):
             told |= {"shape": list(self.world.shape), "near": self.wall_distance.limit}
         return told | {
             "dimension": 3,
@@ -259,15 +259,15 @@ class SpaceAtlas(Atlas):
         )  # fmt: skip
 
 
-Kept = tuple[Grid, Near, Walk, Walk]
+Kept = tuple[Grid, WallDistances, RayGrid, RayGrid]
 """Cells, distances, and what rays walk on with gaps closed and with walls alone."""
 
 
 def _whole(arrays: Mapping[str, NDArray[Any]]) -> Kept:
-    grid = Whole(checked_cells(arrays["cells"]))
+    grid = DenseGrid(checked_cells(arrays["cells"]))
     shape = grid.shape
-    clear, bare = (Walk.laid(arrays[name], shape) for name in ("clear", "bare"))
-    return grid, Near.laid(arrays["wall_distance"], shape), clear, bare
+    clear, bare = (RayGrid.laid(arrays[name], shape) for name in ("clear", "bare"))
+    return grid, WallDistances.laid(arrays["wall_distance"], shape), clear, bare
 
 
 def _by_blocks(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Kept:
@@ -276,9 +276,14 @@ def _by_blocks(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> K
     def parts(name: str) -> tuple[NDArray[Any], NDArray[Any], tuple[int, int, int]]:
         return arrays[f"{name}_index"], arrays[f"{name}_table"], (levels, rows, columns)
 
-    clear = Walk(*parts("clear"))
-    bare = Walk(*parts("bare")) if "bare_index" in arrays else clear
-    return Blocks(*parts("cells")), Near(*parts("walls"), int(meta["near"])), clear, bare
+    clear = RayGrid(*parts("clear"))
+    bare = RayGrid(*parts("bare")) if "bare_index" in arrays else clear
+    return (
+        BlockGrid(*parts("cells")),
+        WallDistances(*parts("walls"), int(meta["near"])),
+        clear,
+        bare,
+    )
 
 
 def build_space(
@@ -314,7 +319,7 @@ def build_space(
         world,
         readonly(nodes),
         readonly(F),
-        Near.of(world.grid, near_limit(stride * world.resolution, world.resolution)),
+        WallDistances.of(world.grid, near_limit(stride * world.resolution, world.resolution)),
         clear.skip,
         clear.skip if bare is clear else bare.skip,
         stride * world.resolution,
@@ -351,7 +356,7 @@ def _check_memory(world: VoxelMap, nodes: int, per_node: int) -> None:
 def _bytes(grid: Grid) -> int:
     """What describing a grid takes at the peak, without nodes."""
     whole = PEAK * grid.size
-    if isinstance(grid, Whole):
+    if isinstance(grid, DenseGrid):
         return whole
     _, rows, columns = grid.shape
     per_block, per_column = PEAK_BLOCKS

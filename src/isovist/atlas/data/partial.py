@@ -15,9 +15,9 @@ from isovist.atlas.settings import AtlasSettings
 from isovist.errors import FileError
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose
-from isovist.storage.array_folder import Manifest, check_kind, manifest_at
+from isovist.storage.array_folder import Manifest, check_kind, manifest_of
 from isovist.storage.files import PathLike
-from isovist.storage.locations import Place, place_of
+from isovist.storage.locations import Location, location_of
 
 Band = tuple[int, int]
 """First cell, and the one after the last."""
@@ -33,8 +33,8 @@ def read_part(path: PathLike, box: FloatArray, kind: str, *versions: int) -> Pla
         versions: Versions of that kind that can be read.
     """
     corners = box.reshape(2, 2)
-    place = place_of(path)
-    manifest = manifest_at(place)
+    place = location_of(path)
+    manifest = manifest_of(place)
     check_kind(manifest, place.name, kind, *versions)
     meta = manifest.meta
     if meta.get("dimension") == 3:
@@ -98,7 +98,7 @@ def _bands(
 
 
 def _cells(
-    place: Place, manifest: Manifest, seen: tuple[Band, Band], unit: float, origin: Pose
+    place: Location, manifest: Manifest, seen: tuple[Band, Band], unit: float, origin: Pose
 ) -> OccupancyMap:
     """The map in bands of columns and rows."""
     columns, rows = seen

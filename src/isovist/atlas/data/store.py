@@ -21,8 +21,8 @@ from isovist.atlas.settings import AtlasSettings
 from isovist.compute.grids.layout import OWN, SIDE
 from isovist.errors import FileError, InputError, IsovistError
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.grid3d.blocks import Blocks, blocks_of
-from isovist.maps.grid3d.ray_fields import Near, Walk
+from isovist.maps.grid3d.blocks import BlockGrid, blocks_of
+from isovist.maps.grid3d.ray_fields import RayGrid, WallDistances
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.storage.array_folder import check_folder, read_folder, read_manifest, write_folder
 from isovist.storage.files import PathLike, first_line
@@ -177,7 +177,7 @@ def _check_arrays(atlas: Atlas) -> None:
     fields: tuple[Any, ...] = atlas.wall_distance, atlas.clear, atlas.bare
     if not isinstance(atlas, SpaceAtlas):
         _check_grids(atlas.world.shape, *fields)
-    elif isinstance(atlas.world.grid, Blocks):
+    elif isinstance(atlas.world.grid, BlockGrid):
         _check_blocks(atlas, atlas.world.grid)
     else:
         _check_grids(atlas.world.shape, *(field.whole for field in fields))
@@ -217,9 +217,9 @@ def _check_grids(shape: tuple[int, ...], distance: Any, clear: Any, bare: Any) -
             raise InputError("a ray would leave the map")
 
 
-def _check_blocks(atlas: SpaceAtlas, cells: Blocks) -> None:
+def _check_blocks(atlas: SpaceAtlas, cells: BlockGrid) -> None:
     """Rays and distances stay in the grid whatever the tables hold, if the indices do."""
-    grids: dict[str, tuple[Blocks | Near | Walk, type, int]] = {
+    grids: dict[str, tuple[BlockGrid | WallDistances | RayGrid, type, int]] = {
         "cells": (cells, np.uint8, SIDE),
         "walls": (atlas.wall_distance, np.uint8, SIDE + 1),
         "clear": (atlas.clear, np.uint8, SIDE),
@@ -248,7 +248,7 @@ def map_checksum(world: OccupancyMap | VoxelMap) -> str:
     place = world.corner if isinstance(world, VoxelMap) else world.origin.vector
     head = np.array([*world.shape, world.resolution, *place])
     checksum = zlib.crc32(head.tobytes())
-    if isinstance(world, VoxelMap) and isinstance(world.grid, Blocks):
+    if isinstance(world, VoxelMap) and isinstance(world.grid, BlockGrid):
         checksum = zlib.crc32(world.grid.index.data, checksum)
         checksum = zlib.crc32(world.grid.table.data, checksum)
     else:

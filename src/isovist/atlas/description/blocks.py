@@ -15,7 +15,7 @@ from isovist.basis.directional_basis import DirectionalBasis
 from isovist.maps.base import Ending
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.grid3d.voxel_map import VoxelMap
-from isovist.maps.sweep.sweep2d import Part, blocks_of, describe_field
+from isovist.maps.sweep.sweep2d import MapPart, blocks_of, describe_field
 from isovist.maps.sweep.sweep3d import VoxelSweep
 from isovist.maps.sweep.sweep3d import blocks_of as blocks_in_space
 from isovist.poses import unit_vectors
@@ -44,7 +44,7 @@ class PlaneBlock:
     clear: OccupancyMap
     rows: IntArray
     columns: IntArray
-    part: Part | None
+    part: MapPart | None
     settings: AtlasSettings
     basis: DirectionalBasis | None
 
@@ -78,7 +78,7 @@ class PlaneBlock:
             if slots.size:
                 row, column = seen = around(box, shape, reach / self.clear.resolution)
                 yield replace(
-                    self, slots=slots, part=Part((row.start, column.start), shape, blocks),
+                    self, slots=slots, part=MapPart((row.start, column.start), shape, blocks),
                     clear=OccupancyMap(
                         cells[seen].copy(), self.clear.resolution, self.clear.origin
                     ),
@@ -117,7 +117,7 @@ class SpaceBlock:
     clear: VoxelMap
     bare: VoxelMap
     nodes: IntArray
-    part: Part | None
+    part: MapPart | None
     settings: AtlasSettings
     basis: DirectionalBasis | None = None
 
@@ -155,7 +155,7 @@ class SpaceBlock:
                 yield replace(
                     self, slots=slots, clear=clear, bare=bare,
                     nodes=np.ravel_multi_index(at, clear.shape),
-                    part=Part((0, row.start, column.start), whole, blocks),
+                    part=MapPart((0, row.start, column.start), whole, blocks),
                 )  # fmt: skip
 
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from isovist.arrays import FloatArray
 from isovist.errors import FileError
-from isovist.io.bags import LASER_SCAN, choose, read_messages, scan_of, time_of
-from isovist.io.logs.frames import SAY_PLACE, frame_name, place_on_robot
-from isovist.io.logs.odometry import Moves, only, outside
+from isovist.io.bags import LASER_SCAN, read_messages, scan_of, select_connections, time_of
+from isovist.io.logs.frames import GIVE_SENSOR_POSE, frame_name, mounting_of
+from isovist.io.logs.odometry import RecordedOdometry, no_overlap_error, single_frame
 from isovist.poses import Pose
 from isovist.sensing.log import Log
 
@@ -40,7 +40,7 @@ def read_bag_log(
     """
     gathered = _Gathered(path, sensor)
     for connection, message in read_messages(
-        path, lambda all_: gathered.choose(all_, scan_topic, odometry_topic)
+        path, lambda all_: gathered.connections(all_, scan_topic, odometry_topic)
     ):
         gathered.add(connection.topic, connection.msgtype, message)
     return gathered.log(sweep)
@@ -52,7 +52,7 @@ class _Gathered:
     def __init__(self, path: Path, sensor: Pose | None) -> None:
         self.path = path
         self.sensor = sensor
-        self.moves = Moves(path)
+        self.moves = RecordedOdometry(path)
         self.readings = bytearray()
         self.sizes = array("q", [0])
         self.times = array("d")
@@ -60,10 +60,10 @@ class _Gathered:
         self.sensors: set[str] = set()
         self.blind = 0
 
-    def choose(self, all_: list[Any], scan_topic: str | None, wanted: str | None) -> list[Any]:
+    def connections(self, all_: list[Any], scan_topic: str | None, wanted: str | None) -> list[Any]:
         """The connections that the log is made of."""
-        scans = choose(self.path, all_, LASER_SCAN, topic=scan_topic)
-        moves = self.moves.choose(all_, wanted, mounted=self.sensor is None)
+        scans = select_connections(self.path, all_, LASER_SCAN, topic=scan_topic)
+        moves = self.moves.connections(all_, wanted, mounted=self.sensor is None)
         if moves is None:
             raise FileError(
                 f"{self.path.name} has no topic of type Odometry and no /tf, so nothing says how "
@@ -96,20 +96,20 @@ class _Gathered:
         name, sensor, flipped = self.path.name, self.sensor, False
         if not self.times:
             raise FileError(f"{name} has no scan with a valid beam on that topic.", code="empty")
-        laser = only(name, "the scans", "frame_id", self.sensors)
+        laser = single_frame(name, "the scans", "frame_id", self.sensors)
         robot, moments, poses = self.moves.told(laser)
         if sensor is None:
             if not robot:
                 raise FileError(
                     f"{name}: the odometry has no `child_frame_id`, so nothing says where the "
-                    f"sensor sits on the robot. {SAY_PLACE}",
+                    f"sensor sits on the robot. {GIVE_SENSOR_POSE}",
                     field="T_robot_sensor",
                 )
-            sensor, flipped = place_on_robot(name, laser, self.moves.frames.T(robot, laser))
+            sensor, flipped = mounting_of(name, laser, self.moves.frames.T(robot, laser))
         times = np.array(self.times) + sweep / 2.0
         inside = (times >= moments[0]) & (times <= moments[-1])
         if not inside.any():
-            raise outside(name, moments, times)
+            raise no_overlap_error(name, moments, times)
         beams = np.array(self.beams).reshape(-1, 4)
         if flipped:
             beams[:, :2] *= -1.0

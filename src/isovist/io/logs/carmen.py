@@ -37,7 +37,7 @@ import numpy as np
 from isovist.arrays import FloatArray, readonly
 from isovist.errors import FileError
 from isovist.sensing.scan_set import ScanSet
-from isovist.storage.files import LARGEST, PathLike, existing_file, quote, unreadable
+from isovist.storage.files import MAX_COORDINATE, PathLike, existing_file, quote, unreadable_error
 
 KINDS = ("FLASER", "ROBOTLASER1", "RAWLASER1")
 MAX_LINE = 1 << 20
@@ -161,7 +161,7 @@ def _blocks(path: Path, progress: Callable[[float], None]) -> Iterator[bytes]:
     except (OSError, zlib.error) as error:
         if path.suffix.lower() in (".gz", ".bz2"):
             raise FileError(f"{path.name} cannot be unpacked: {error}.") from error
-        raise unreadable(path, error) from error  # type: ignore[arg-type]
+        raise unreadable_error(path, error) from error  # type: ignore[arg-type]
     yield rest
 
 
@@ -190,8 +190,8 @@ def _add(rows: _Rows, ranges: list[float], poses: list[bytes] | list[float], tim
     numbers = [float(word) for word in poses]
     if len(numbers) != 6 or not all(map(math.isfinite, numbers)):
         raise _LineError("its poses are not three finite numbers each")
-    if max(map(abs, numbers)) > LARGEST:
-        raise _LineError(f"a pose lies beyond {LARGEST:g} m")
+    if max(map(abs, numbers)) > MAX_COORDINATE:
+        raise _LineError(f"a pose lies beyond {MAX_COORDINATE:g} m")
     stamp = float(time)
     if not math.isfinite(stamp):
         raise _LineError(f"its time must be finite, got {stamp}")
@@ -211,7 +211,7 @@ def _add_flaser(rows: _Rows, words: list[bytes]) -> None:
 
 def _add_robotlaser(rows: _Rows, words: list[bytes], odometry: list[float] | None) -> None:
     start, step = float(words[2]), float(words[4])
-    if not (abs(start) <= LARGEST and abs(step) <= LARGEST):
+    if not (abs(start) <= MAX_COORDINATE and abs(step) <= MAX_COORDINATE):
         raise _LineError(f"its angles must be in rad, got {start} and {step}")
     rows.angles = (start, step)
     rows.maximum = min(rows.maximum, float(words[5]))

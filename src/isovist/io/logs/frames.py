@@ -18,12 +18,12 @@ from isovist.arrays import FloatArray
 from isovist.errors import FileError
 from isovist.io.bags import time_of
 from isovist.poses import Pose, Pose3
-from isovist.storage.files import LARGEST
+from isovist.storage.files import MAX_COORDINATE
 
-SAY_PLACE = "Say it as `T_robot_sensor`, at the command line `--sensor X Y YAW`."
-STILL = 0.02
+GIVE_SENSOR_POSE = "Say it as `T_robot_sensor`, at the command line `--sensor X Y YAW`."
+MAX_VARIATION = 0.02
 """A link between robot and sensor may vary by this much, in m and rad."""
-LEVEL = math.cos(math.radians(5.0))
+MIN_UPRIGHT = math.cos(math.radians(5.0))
 """A sensor that is tilted by more does not see a plan."""
 
 
@@ -95,7 +95,7 @@ class Frames:
         if shared is None:
             raise FileError(
                 f"{self.name} does not say where `{child}` sits on `{parent}`: no link of /tf or "
-                f"/tf_static joins them. {SAY_PLACE}",
+                f"/tf_static joins them. {GIVE_SENSOR_POSE}",
                 field="T_robot_sensor",
             )
         return self._descend(up, shared).inverse @ self._descend(down, shared)
@@ -114,10 +114,10 @@ class Frames:
         # 1 − cos(θ/2) of a turn by θ; a quaternion and its negative are the same rotation.
         swing = 1.0 - np.abs(poses.quaternion @ first.quaternion)
         drift = np.abs(poses.position - first.position)
-        if drift.max() > STILL or swing.max() > STILL**2 / 8.0:
+        if drift.max() > MAX_VARIATION or swing.max() > MAX_VARIATION**2 / 8.0:
             raise FileError(
                 f"{self.name}: `{child}` moves on `{parent}`, so the sensor has no fixed place on "
-                f"the robot. If it hardly matters, name a place. {SAY_PLACE}",
+                f"the robot. If it hardly matters, name a place. {GIVE_SENSOR_POSE}",
                 field="T_robot_sensor",
             )
         return first
@@ -128,8 +128,8 @@ class Frames:
         link = f"{self.name}: the link from `{parent}` to `{child}`"
         if not np.isfinite(rows).all():
             raise FileError(f"{link} is not finite.")
-        if np.abs(rows).max(initial=0.0) > LARGEST:
-            raise FileError(f"{link} has a value beyond ±{LARGEST:g}.")
+        if np.abs(rows).max(initial=0.0) > MAX_COORDINATE:
+            raise FileError(f"{link} has a value beyond ±{MAX_COORDINATE:g}.")
         if not (np.abs(np.linalg.norm(rows[:, 4:], axis=1) - 1.0) < 0.01).all():
             raise FileError(f"{link} has a quaternion that is no rotation.")
         return rows[:, 0], Pose3.from_quaternion(rows[:, 4:], rows[:, 1:4])
@@ -150,13 +150,13 @@ def _is_fixed(frame: str) -> bool:
     return _is_odom(frame) or frame.rsplit("/", 1)[-1] in ("map", "world", "earth")
 
 
-def place_on_robot(name: str, sensor: str, T: Pose3) -> tuple[Pose, bool]:
+def mounting_of(name: str, sensor: str, T: Pose3) -> tuple[Pose, bool]:
     """Return the 2D pose of a level sensor on the robot, and whether it is upside down.
 
     Bearings of a sensor that is run clockwise as seen from above.
     """
     upright = float(T.rotation[2, 2])
-    if abs(upright) < LEVEL:
+    if abs(upright) < MIN_UPRIGHT:
         tilt = math.degrees(math.acos(min(1.0, abs(upright))))
         raise FileError(
             f"{name}: `{sensor}` is tilted by {tilt:.0f}°. A plan needs a level sensor, within 5°.",

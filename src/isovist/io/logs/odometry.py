@@ -12,10 +12,10 @@ import numpy as np
 
 from isovist.arrays import FloatArray
 from isovist.errors import FileError
-from isovist.io.bags import ODOMETRY, TRANSFORMS, choose, time_of
+from isovist.io.bags import ODOMETRY, TRANSFORMS, select_connections, time_of
 from isovist.io.logs.frames import Frames, frame_name
 from isovist.poses import Pose3
-from isovist.storage.files import LARGEST, quote
+from isovist.storage.files import MAX_COORDINATE, quote
 
 FASTEST = 50.0
 """No robot drives faster, in m/s: twice what cars do in towns."""
@@ -23,7 +23,7 @@ HOP = 1.0
 """Shorter hops of odometry are corrections of a filter, in m."""
 
 
-class Moves:
+class RecordedOdometry:
     """The motion of the robot as the messages of a bag tell it; 64 bytes for a pose."""
 
     def __init__(self, path: Path) -> None:
@@ -33,7 +33,9 @@ class Moves:
         self.rows = array("d")
         self.robots: set[str] = set()
 
-    def choose(self, all_: list[Any], wanted: str | None, *, mounted: bool) -> list[Any] | None:
+    def connections(
+        self, all_: list[Any], wanted: str | None, *, mounted: bool
+    ) -> list[Any] | None:
         """Return the connections that tell the motion of the robot; `None` without any.
 
         Args:
@@ -48,7 +50,7 @@ class Moves:
             return None
         if bare or wanted in {c.topic for c in transforms}:
             return transforms
-        odometry = choose(self.path, all_, ODOMETRY, topic=wanted)
+        odometry = select_connections(self.path, all_, ODOMETRY, topic=wanted)
         self.topic = odometry[0].topic
         return odometry + (transforms if mounted else [])
 
@@ -77,22 +79,25 @@ class Moves:
         if self.topic is None:
             robot, times, poses = self.frames.odometry(sensor)
         elif self.rows:
-            robot = only(name, "the odometry", "child_frame_id", self.robots)
+            robot = single_frame(name, "the odometry", "child_frame_id", self.robots)
             rows = np.array(self.rows).reshape(-1, 8)
             times, poses = rows[:, 0], Pose3.from_quaternion(rows[:, 4:], rows[:, 1:4])
         else:
             raise FileError(f"{name} has no message on {self.topic}.", code="empty")
         if not (np.isfinite(times).all() and np.isfinite(poses.position).all()):
             raise FileError(f"{name}: the odometry is not finite.")
-        if max(np.abs(times).max(initial=0.0), np.abs(poses.position).max(initial=0.0)) > LARGEST:
-            raise FileError(f"{name}: the odometry has a value beyond ±{LARGEST:g}.")
+        if (
+            max(np.abs(times).max(initial=0.0), np.abs(poses.position).max(initial=0.0))
+            > MAX_COORDINATE
+        ):
+            raise FileError(f"{name}: the odometry has a value beyond ±{MAX_COORDINATE:g}.")
         # Several nodes may write /tf; what counts is the stamp.
         index = np.unique(times, return_index=True)[1]
         _check_pace(name, times[index], poses.position[index])
         return robot, times[index], poses[index]
 
 
-def only(name: str, what: str, field: str, found: set[str]) -> str:
+def single_frame(name: str, what: str, field: str, found: set[str]) -> str:
     """Return the frame that all messages name; raise an error for several."""
     if len(found) > 1:
         raise FileError(
@@ -102,7 +107,7 @@ def only(name: str, what: str, field: str, found: set[str]) -> str:
     return next(iter(found))
 
 
-def outside(name: str, odometry: FloatArray, scans: FloatArray) -> FileError:
+def no_overlap_error(name: str, odometry: FloatArray, scans: FloatArray) -> FileError:
     """Return the error for scans none of which lies within the odometry, by their times (s)."""
     return FileError(
         f"{name}: no scan lies within the odometry. Scans run from {scans[0]:.3f} to "
@@ -111,7 +116,7 @@ def outside(name: str, odometry: FloatArray, scans: FloatArray) -> FileError:
     )
 
 
-def interpolated(times: FloatArray, poses: Pose3, wanted: FloatArray) -> Pose3:
+def interpolate(times: FloatArray, poses: Pose3, wanted: FloatArray) -> Pose3:
     """Interpolate poses at other times, all within the span of `times`."""
     if len(times) == 1:
         return poses[np.zeros(len(wanted), dtype=np.int64)]

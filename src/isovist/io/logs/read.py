@@ -20,13 +20,13 @@ import numpy as np
 from isovist.arrays import FloatArray
 from isovist.errors import FileError, InputError
 from isovist.io.logs.carmen import read_carmen_offset
-from isovist.io.scans.sets import read_scan_set
+from isovist.io.scans.scan_sets import read_scan_set
 from isovist.poses import Pose
 from isovist.sensing.log import Log
 from isovist.sensing.scan_set import ScanSet
 from isovist.storage.files import PathLike, existing_file, is_folder
 
-SAME = 0.01
+SAME_POSE = 0.01
 """Poses of a CARMEN log that differ by less, in m and rad, say the same: digits are cut off."""
 
 BAGS = (".bag", ".db3", ".mcap")
@@ -106,7 +106,7 @@ def _from_npz(path: Path, prefix: str, sensor: Pose | None, sweep: float) -> Log
     assert scans.odometry is not None
     sensor = Pose() if sensor is None else sensor
     return Log.from_set(
-        scans, scans.odometry.copy(), compose(scans.poses, sensor.inverse), sensor, sweep
+        scans, scans.odometry.copy(), compose_poses(scans.poses, sensor.inverse), sensor, sweep
     )
 
 
@@ -120,7 +120,7 @@ def _from_carmen(
         sensor = Pose(x=offset)
     elif sensor is None:
         sensor = Pose() if corrected else Pose.from_vector(middle)
-    robot, odometry = compose(scans.poses, sensor.inverse), scans.odometry.copy()
+    robot, odometry = compose_poses(scans.poses, sensor.inverse), scans.odometry.copy()
     # Nothing between the two poses: then they are not those of an offset laser and its robot.
     if not corrected and float(np.abs(middle).max()) < 1e-4:
         odometry = robot
@@ -137,10 +137,10 @@ def mount_or_truth(scans: ScanSet) -> tuple[FloatArray, bool]:
     places = _relative(scans.odometry, scans.poses)
     middle = np.median(places, axis=0)
     apart = np.abs(_relative(middle[None, :], places)).max(axis=1)
-    return middle, float(np.quantile(apart, 0.9)) > SAME
+    return middle, float(np.quantile(apart, 0.9)) > SAME_POSE
 
 
-def compose(poses: FloatArray, T: Pose) -> FloatArray:
+def compose_poses(poses: FloatArray, T: Pose) -> FloatArray:
     """Return T_a_b @ T_b_c for many poses T_a_b, shape (m, 3)."""
     return np.array((Pose.from_vector(poses) @ T).vector)
 

@@ -26,7 +26,7 @@ from PIL.TiffImagePlugin import TiffImageFile
 
 from isovist.arrays import BoolArray, check_memory
 from isovist.errors import FileError
-from isovist.storage.files import about, existing_file, quote
+from isovist.storage.files import as_file_error, existing_file, quote
 
 MAX_CELLS = 400_000_000
 """Largest image that is read, in pixels (20 000 × 20 000)."""
@@ -90,7 +90,7 @@ def _check_size(path: Path, width: int, height: int) -> None:
             "million are read. Crop the map or make its cells larger.",
             code="too_large",
         )
-    with about(path):
+    with as_file_error(path):
         check_memory(
             f"Reading an image of {width} × {height} pixels",
             PEAK * width * height,

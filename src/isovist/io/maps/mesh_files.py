@@ -16,7 +16,7 @@ import numpy as np
 from isovist.arrays import FloatArray
 from isovist.errors import FileError, InputError, MissingExtraError
 from isovist.maps.surfaces.mesh_map import Free, MeshMap, checked_faces
-from isovist.storage.files import PathLike, about, decoding, existing_file, read_bytes
+from isovist.storage.files import PathLike, as_file_error, decoder_errors, existing_file, read_bytes
 
 FORMATS = ".ply, .obj, .stl, .off, .glb"
 LIMIT = 1 << 32
@@ -50,7 +50,7 @@ def read_mesh(path: PathLike, *, scale: float = 1.0, free: Free | None = None) -
             f"{path.name}: a face names vertex {wrong}, and the vertices are 0 to "
             f"{len(vertices) - 1}. Repair the file, or export the mesh anew."
         )
-    with about(path), np.errstate(over="ignore"):
+    with as_file_error(path), np.errstate(over="ignore"):
         return MeshMap.from_triangles(
             scale * vertices[checked_faces(faces, len(vertices))],
             free=free,
@@ -62,7 +62,7 @@ def _load(path: Path) -> Any:
     with MissingExtraError.unless_found("Reading meshes", "mesh"):
         import trimesh
     suffix, content = path.suffix[1:].lower(), read_bytes(path, "a mesh", LIMIT)
-    with decoding(path, "is not a sound mesh file", most=80), np.errstate(all="ignore"):
+    with decoder_errors(path, "is not a sound mesh file", most=80), np.errstate(all="ignore"):
         if suffix == "off":
             _check_off(content)
         with _complaints() as told:

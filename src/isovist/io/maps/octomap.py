@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from isovist.errors import FileError
 from isovist.io.maps.ros_map import RESOLUTIONS
 from isovist.maps.grid2d.occupancy_map import Cell
-from isovist.maps.grid3d.voxel_map import MOST_CELLS, VoxelMap
-from isovist.storage.files import PathLike, about, quote, read_bytes
+from isovist.maps.grid3d.voxel_map import MAX_CELLS, VoxelMap
+from isovist.storage.files import PathLike, as_file_error, quote, read_bytes
 
 LIMIT = 1 << 30
 _FIRST = {b"# Octomap OcTree binary file": True, b"# Octomap OcTree file": False}
@@ -75,16 +75,16 @@ def read_octomap(path: PathLike) -> VoxelMap:
     leaves = leaves[:found]
     low = leaves[:, :3].min(axis=0)
     size = (leaves[:, :3] + leaves[:, 3:4]).max(axis=0) - low
-    if np.prod(size.astype(float)) > MOST_CELLS:
+    if np.prod(size.astype(float)) > MAX_CELLS:
         x, y, z = size
         raise FileError(
-            f"{path.name} spans {x} × {y} × {z} cells, and the most is {MOST_CELLS}. Cut it first.",
+            f"{path.name} spans {x} × {y} × {z} cells, and the most is {MAX_CELLS}. Cut it first.",
             code="too_large",
         )
     cells = np.full(tuple(size[::-1]), Cell.UNKNOWN, np.uint8)
     fill_cells(leaves, low, cells)
     corner = (low - (1 << (DEPTH - 1))) * resolution
-    with about(path):
+    with as_file_error(path):
         return VoxelMap.from_array(cells, resolution, corner)
 
 

@@ -16,7 +16,7 @@ from isovist.io.ply import has_faces
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.kinds import AnyMap
 from isovist.maps.surfaces.segment_map import SegmentMap
-from isovist.storage.files import PathLike, about, existing_file
+from isovist.storage.files import PathLike, as_file_error, existing_file
 
 FORMATS = (
     ".yaml (ROS map with its image), .geojson (plan in m), .bt or .ot (OctoMap), "
@@ -62,7 +62,7 @@ def read_map(path: PathLike, *, resolution: float | None = None) -> AnyMap:
         return read_ros_map(path)
     if suffix in _PLANS:
         plan = read_geojson(path)
-        with about(path):
+        with as_file_error(path):
             return map_of_plan(plan)
     if suffix in (".bt", ".ot"):
         from isovist.io.maps.octomap import read_octomap
@@ -76,7 +76,7 @@ def read_map(path: PathLike, *, resolution: float | None = None) -> AnyMap:
         from isovist.io.clouds import read_cloud
 
         cloud = read_cloud(path)
-        with about(path):
+        with as_file_error(path):
             met = cloud.returns()
             return met.voxels(met.resolution() if resolution is None else resolution)
     raise FileError(

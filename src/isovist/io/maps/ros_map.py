@@ -33,7 +33,7 @@ from isovist.io.maps.images import Brightness, read_brightness
 from isovist.io.plain_yaml import read_yaml
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.poses import Pose
-from isovist.storage.files import LARGEST, PathLike, quote, replace_files
+from isovist.storage.files import MAX_COORDINATE, PathLike, quote, replace_files
 
 RESOLUTIONS = (0.001, 10.0)
 """Smallest and largest side of a cell that is read, in m."""
@@ -113,9 +113,9 @@ class _Header:
                 field="mode",
             )
         x, y, yaw = (_number(path, "origin", value) for value in origin)
-        if max(abs(x), abs(y)) > LARGEST:
+        if max(abs(x), abs(y)) > MAX_COORDINATE:
             raise FileError(
-                f"{path.name}: x and y of `origin` must lie within ±{LARGEST:g} m, "
+                f"{path.name}: x and y of `origin` must lie within ±{MAX_COORDINATE:g} m, "
                 f"got {x:g} and {y:g}.",
                 field="origin",
             )

@@ -17,14 +17,14 @@ from isovist.io.bags import (
     ODOMETRY,
     POINT_CLOUD,
     TRANSFORMS,
-    choose,
     read_messages,
     scan_of,
+    select_connections,
     time_of,
 )
-from isovist.io.logs.frames import Frames, frame_name, place_on_robot
+from isovist.io.logs.frames import Frames, frame_name, mounting_of
 from isovist.io.point_cloud2 import cloud_of, returns_in
-from isovist.sensing.cloud_scan import FEWEST, CloudScan
+from isovist.sensing.cloud_scan import MIN_RETURNS, CloudScan
 from isovist.sensing.scan import Scan
 from isovist.storage.files import PathLike
 
@@ -89,13 +89,13 @@ def read_bag_scans(
         elif connection.msgtype == POINT_CLOUD and not found:
             poor.append(returns_in(path, message))
     if poor and not found:
-        raise FileError(too_few(path, poor), code="empty")
+        raise FileError(too_few_returns(path, poor), code="empty")
 
 
-def too_few(path: Path, returns: Sequence[int]) -> str:
+def too_few_returns(path: Path, returns: Sequence[int]) -> str:
     """Return an error text for a bag whose clouds all have too few returns."""
     return (
-        f"{path.name} has no cloud with {FEWEST} returns on that topic: of {len(returns)} the "
+        f"{path.name} has no cloud with {MIN_RETURNS} returns on that topic: of {len(returns)} the "
         f"fullest has {max(returns)}. Points that are NaN or at the origin are none."
     )
 
@@ -109,7 +109,9 @@ def _scans(path: Path, connections: list[Any], topic: str | None) -> list[Any]:
         kinds = (POINT_CLOUD,) if clouds and topics[POINT_CLOUD] else (LASER_SCAN,)
     else:
         kinds = tuple(kind for kind in _SCANS if topics[kind])
-    return choose(path, connections, *(kinds if any(topics.values()) else _SCANS), topic=topic)
+    return select_connections(
+        path, connections, *(kinds if any(topics.values()) else _SCANS), topic=topic
+    )
 
 
 def _placed(path: Path, sensor: str, scan: Scan | CloudScan) -> Scan | CloudScan:
@@ -127,5 +129,5 @@ def _placed(path: Path, sensor: str, scan: Scan | CloudScan) -> Scan | CloudScan
     T = frames.T(robot, sensor)
     if isinstance(scan, CloudScan):
         return replace(scan, T_robot_sensor=T, frame=robot)
-    place, flipped = place_on_robot(path.name, sensor, T)
+    place, flipped = mounting_of(path.name, sensor, T)
     return replace(scan.mirrored() if flipped else scan, T_robot_sensor=place, frame=robot)

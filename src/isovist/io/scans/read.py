@@ -29,7 +29,7 @@ from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.storage.files import (
     PathLike,
-    about,
+    as_file_error,
     existing_file,
     is_folder,
     quote,
@@ -106,7 +106,7 @@ def _read(
             code="unknown_format",
         )
     existing_file(path, "a scan")
-    with about(path):
+    with as_file_error(path):
         if suffix == ".csv":
             return _scan_from_csv(path)
         if suffix == ".png":

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from isovist.arrays import BoolArray, Float32Array
 
-LARGE = 2_000_000
+MIN_KERNEL_CELLS = 2_000_000
 """Cells of a map of the plane from which on kernels are worth compiling: 1.5 s, once on a machine,
 which SciPy takes for about so many."""
 
@@ -19,7 +19,7 @@ def king_moves(free: BoolArray) -> NDArray[np.uint8]:
     """Return the chessboard distance to the nearest cell that is not free, at most 253."""
     from isovist.compute.grids import distance as kernels
 
-    if free.ndim == 2 and free.size >= LARGE:
+    if free.ndim == 2 and free.size >= MIN_KERNEL_CELLS:
         moves = np.empty(free.shape, dtype=np.uint8)
         kernels.king_moves(free, moves)
         return moves
@@ -36,7 +36,7 @@ def distance_to(met: BoolArray) -> Float32Array:
     """Return the distance from each cell to the nearest cell of a non-empty set, in cells."""
     from isovist.compute.grids import distance as kernels
 
-    if met.ndim == 2 and met.size >= LARGE:
+    if met.ndim == 2 and met.size >= MIN_KERNEL_CELLS:
         gaps = np.empty(met.shape, dtype=np.int32)
         distance = np.empty(met.shape, dtype=np.float32)
         kernels.along_columns(np.ascontiguousarray(met), np.arange(met.shape[1]), gaps)

@@ -27,7 +27,7 @@ from isovist.poses import unit_vectors
 MARGIN = 2
 PARTS = 8
 """Beams are counted in so many parts, and progress is told after each."""
-MOST_CELLS = 1 << 26
+MAX_CELLS = 1 << 26
 
 
 class Beams(Protocol):
@@ -100,9 +100,9 @@ def classify(hits: NDArray[np.int32], misses: NDArray[np.int32], share: float) -
 
 def check_cells(width: float, height: float, resolution: float) -> None:
     """Check that a map `width` × `height` cells large does not exceed the most cells allowed."""
-    if not width * height <= MOST_CELLS:
+    if not width * height <= MAX_CELLS:
         raise InputError(
-            f"The map would have {width:.10g} × {height:.10g} cells, more than {MOST_CELLS}; "
+            f"The map would have {width:.10g} × {height:.10g} cells, more than {MAX_CELLS}; "
             f"take a coarser `resolution` than {resolution} m.",
             code="too_large",
             field="resolution",

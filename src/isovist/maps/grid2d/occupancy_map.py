@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from isovist.maps.grid2d.mapping import Beams
 
 
-LOOSEST = 1000.0
+MAX_TOLERANCE = 1000.0
 """Largest tolerance of an outline, in m: larger ones leave nothing of any building."""
 
-LONGEST = 1e9
+MAX_LENGTH = 1e9
 """A cell is shorter than this, in m."""
 NO_WALL = "The map has no wall that borders free space, so no scan can fit it."
 
@@ -205,8 +205,8 @@ class OccupancyMap:
         """
         from isovist.maps.grid2d import contours
 
-        if not 0.0 <= tolerance <= LOOSEST:
-            rule = f"at most {LOOSEST:g}" if tolerance > LOOSEST else "0 or more"
+        if not 0.0 <= tolerance <= MAX_TOLERANCE:
+            rule = f"at most {MAX_TOLERANCE:g}" if tolerance > MAX_TOLERANCE else "0 or more"
             raise InputError.about("tolerance", f"must be a length in m, {rule}, got {tolerance}.")
         loops = contours.outlines(self.cells == Cell.OCCUPIED)
         sides = contours.simplified(loops, tolerance / self.resolution)
@@ -271,7 +271,7 @@ class OccupancyMap:
 
         `compute.rays.grid2d` walks on it.  Made once.
         """
-        return skip_of(self.cells)
+        return ray_codes(self.cells)
 
     @cached_property
     def runs(self) -> tuple[Any, Any]:
@@ -290,7 +290,7 @@ class OccupancyMap:
 
         start = self.to_grid(as_points("origins", origins, 2))
         along = as_points("directions", directions, 2) @ self.origin.rotation
-        hits = follow(cast_rays, self.skip, start, along, maximum, self.resolution)
+        hits = cast_grid_rays(cast_rays, self.skip, start, along, maximum, self.resolution)
         return replace(hits, normals=readonly(hits.normals @ self.origin.rotation.T))
 
 
@@ -316,14 +316,14 @@ def checked_reflectance(given: ArrayLike | None, size: int) -> FloatArray | None
     return readonly(as_floats("reflectance", np.ravel(given), (size,)).copy())
 
 
-def skip_of(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def ray_codes(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return the grid for ray casting: cells with free distances and a border, read-only."""
     padded = np.pad(cells, 1, constant_values=3)
     free = padded == Cell.FREE
     return readonly(np.where(free, king_moves(free) + np.uint8(2), padded - np.uint8(1)))
 
 
-def beside(met: BoolArray, *, corners: bool) -> BoolArray:
+def neighbours(met: BoolArray, *, corners: bool) -> BoolArray:
     """Return which cells share a face (with `corners`, also an edge or corner) with a set."""
     near = np.zeros_like(met)
     for axis in range(met.ndim):
@@ -338,7 +338,7 @@ def wall_faces(cells: NDArray[np.uint8]) -> BoolArray:
 
     The inside of a thick wall is not a wall: no beam can end there.
     """
-    return np.asarray(beside(cells == Cell.FREE, corners=True) & (cells == Cell.OCCUPIED))
+    return np.asarray(neighbours(cells == Cell.FREE, corners=True) & (cells == Cell.OCCUPIED))
 
 
 def distance_to_walls(cells: NDArray[np.uint8]) -> Float32Array:
@@ -352,7 +352,7 @@ def distance_to_walls(cells: NDArray[np.uint8]) -> Float32Array:
     return readonly(distance_to(faces))
 
 
-def follow(
+def cast_grid_rays(
     cast_rays: Callable[..., None],
     skip: Any,
     start: FloatArray,
@@ -377,7 +377,7 @@ def follow(
 
 def check_length(name: str, value: float) -> float:
     """Check that a value is a positive length in m below the largest allowed, and return it."""
-    if not (np.isfinite(value) and 0.0 < value < LONGEST):
+    if not (np.isfinite(value) and 0.0 < value < MAX_LENGTH):
         raise InputError.about(name, f"must be a positive length in m, got {value}.")
     return float(value)
 

@@ -16,16 +16,16 @@ from isovist.compute.grids.layout import FREE_ROW, OWN, SIDE, UNKNOWN_ROW
 from isovist.errors import InputError
 
 FREE, OCCUPIED, UNKNOWN = 0, 1, 2
-MOST_BLOCKS = 1 << 26
+MAX_BLOCKS = 1 << 26
 """Of the box around a map: an index of 268 MB, and 1.7 km³ of cells of 0.2 m."""
-PORTION = 1 << 26
+PORTION_BYTES = 1 << 26
 """Bytes of cells that are sorted into blocks at once."""
 
 Shape = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Blocks:
+class BlockGrid:
     """A 3D grid of `Cell` codes that is stored in blocks of 16³ cells.
 
     Attributes:
@@ -41,7 +41,7 @@ class Blocks:
     __setstate__ = restore
 
     @classmethod
-    def from_array(cls, cells: NDArray[np.uint8]) -> "Blocks":
+    def from_array(cls, cells: NDArray[np.uint8]) -> "BlockGrid":
         """Make a grid from `Cell` codes, shape (levels, rows, columns)."""
         levels, rows, columns = cells.shape
         counts = blocks_of(cells.shape)
@@ -61,7 +61,7 @@ class Blocks:
         return cls(readonly(index), readonly(table), (levels, rows, columns))
 
     @classmethod
-    def from_walls(cls, walls: IntArray, shape: Shape) -> "Blocks":
+    def from_walls(cls, walls: IntArray, shape: Shape) -> "BlockGrid":
         """Make a grid from flat indices of occupied cells, shape (k,); all others are free."""
         z, y, x = np.unravel_index(walls, shape)
         counts = blocks_of(shape)
@@ -148,7 +148,7 @@ class Blocks:
             cells[first - low : last - low] = part[:, :rows, :columns]
         return cells
 
-    def cut(self, rows: slice, columns: slice) -> "Blocks":
+    def cut(self, rows: slice, columns: slice) -> "BlockGrid":
         """Return a grid of some rows and columns, with all levels."""
         held, within = [], []
         for part in (rows, columns):
@@ -157,8 +157,8 @@ class Blocks:
             within.append(slice(part.start - first * SIDE, part.stop - first * SIDE))
         index = self.index[:, held[0], held[1]]
         _, y, x = index.shape
-        around = Blocks(index, self.table, (self.shape[0], y * SIDE, x * SIDE))
-        return Blocks.from_array(around.array()[:, within[0], within[1]])
+        around = BlockGrid(index, self.table, (self.shape[0], y * SIDE, x * SIDE))
+        return BlockGrid.from_array(around.array()[:, within[0], within[1]])
 
     def _inside(self, code: int) -> IntArray:
         return np.sort(self._flat(np.nonzero(self.table[OWN:] == code)))
@@ -176,11 +176,11 @@ class Blocks:
 def blocks_of(shape: tuple[int, ...]) -> Shape:
     """Return the number of blocks of a grid along z, y and x, or raise an error if too many."""
     z, y, x = (-(-n // SIDE) for n in shape)
-    if float(z) * y * x > MOST_BLOCKS:
+    if float(z) * y * x > MAX_BLOCKS:
         levels, rows, columns = shape
         raise InputError(
             f"The map would have {columns} × {rows} × {levels} cells, and the most is "
-            f"{MOST_BLOCKS} blocks of {SIDE}³. Take a coarser `resolution` or cut the map.",
+            f"{MAX_BLOCKS} blocks of {SIDE}³. Take a coarser `resolution` or cut the map.",
             code="too_large",
             field="resolution",
         )
@@ -193,7 +193,7 @@ def _portions(counts: Shape) -> Iterator[tuple[slice, slice]]:
     All of a map that is one cell high would have 16 times its bytes.
     """
     z, y, x = counts
-    across = max(PORTION // (x * SIDE**3), 1)
+    across = max(PORTION_BYTES // (x * SIDE**3), 1)
     along = max(across // y, 1)
     for k in range(0, z, along):
         for j in range(0, y, across):

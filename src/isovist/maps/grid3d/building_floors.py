@@ -6,12 +6,15 @@ to stand, that one included as its ceiling; the last may be open above.  Coordin
 the whole map, and heights of sensors are measured from the floor of each storey.
 """
 
+from typing import Any
+
 import numpy as np
 
 from isovist.arrays import BoolArray, IntArray
 from isovist.errors import InputError
 from isovist.maps.grid2d.occupancy_map import Cell
 from isovist.maps.grid3d.voxel_map import VoxelMap
+from isovist.renamed import todays_name
 
 COVERED = 0.5
 """Share of the ground that a slab covers: stairwells and halls leave holes in it."""
@@ -21,7 +24,7 @@ ROOM = 1.8
 """Least height of a storey, in m: doors are higher."""
 
 
-def storeys(world: VoxelMap) -> dict[str, VoxelMap]:
+def building_floors(world: VoxelMap) -> dict[str, VoxelMap]:
     """Return the floors of a building map by name, from below: "floor 1", "floor 2", ..."""
     if not isinstance(world, VoxelMap):
         raise InputError(
@@ -79,3 +82,10 @@ def _cut(world: VoxelMap, low: int, high: int) -> VoxelMap:
     shine = world.reflectance
     part = None if shine is None else shine.reshape(world.shape)[low:high].ravel()
     return VoxelMap.from_array(world.cells[low:high], world.resolution, corner, reflectance=part)
+
+
+def __getattr__(name: str) -> Any:
+    """Return a function by its earlier name."""
+    if name == "storeys":
+        return globals()[todays_name(name)]
+    raise AttributeError(name)

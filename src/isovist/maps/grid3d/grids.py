@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import IntArray, readonly, restore
-from isovist.maps.grid2d.occupancy_map import beside
-from isovist.maps.grid3d.blocks import FREE, OCCUPIED, UNKNOWN, Blocks, Shape
+from isovist.maps.grid2d.occupancy_map import neighbours
+from isovist.maps.grid3d.blocks import FREE, OCCUPIED, UNKNOWN, BlockGrid, Shape
 
-SMALL = 1 << 27
+MAX_DENSE_CELLS = 1 << 27
 """Cells of the largest box that is kept whole: with what rays walk on and the distances to walls it
 takes 7 bytes for each, and rays by blocks take twice the time and more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Whole:
-    """A 3D grid that stores the `Cell` codes of all cells, with the methods of `Blocks`.
+class DenseGrid:
+    """A 3D grid that stores the `Cell` codes of all cells, with the methods of `BlockGrid`.
 
     Attributes:
         cells: Codes, uint8, shape (levels, rows, columns).  Read-only.
@@ -59,7 +59,7 @@ class Whole:
 
         With `corners`, an edge or a corner to one will do.
         """
-        codes = (self.cells * beside(self.cells == FREE, corners=corners)).ravel()
+        codes = (self.cells * neighbours(self.cells == FREE, corners=corners)).ravel()
         flat = np.flatnonzero(codes)
         return flat, codes[flat]
 
@@ -67,24 +67,26 @@ class Whole:
         """Return codes of levels `low` to before `high`, shape (levels, rows, columns)."""
         return self.cells[low:high]
 
-    def cut(self, rows: slice, columns: slice) -> "Whole":
+    def cut(self, rows: slice, columns: slice) -> "DenseGrid":
         """Return a grid of some rows and columns, with all levels."""
-        return Whole(readonly(self.cells[:, rows, columns].copy()))
+        return DenseGrid(readonly(self.cells[:, rows, columns].copy()))
 
 
-Grid = Whole | Blocks
+Grid = DenseGrid | BlockGrid
 
 
 def grid_of_cells(cells: NDArray[np.uint8]) -> Grid:
     """Make a grid from `Cell` codes, shape (levels, rows, columns)."""
-    return Whole(readonly(cells)) if cells.size <= SMALL else Blocks.from_array(cells)
+    return (
+        DenseGrid(readonly(cells)) if cells.size <= MAX_DENSE_CELLS else BlockGrid.from_array(cells)
+    )
 
 
 def grid_of_walls(walls: IntArray, shape: Shape) -> Grid:
     """Make a grid from flat indices of occupied cells, shape (k,); all others are free."""
     levels, rows, columns = shape
-    if levels * rows * columns > SMALL:
-        return Blocks.from_walls(walls, shape)
+    if levels * rows * columns > MAX_DENSE_CELLS:
+        return BlockGrid.from_walls(walls, shape)
     cells = np.zeros(levels * rows * columns, dtype=np.uint8)
     cells[walls] = OCCUPIED
-    return Whole(readonly(cells.reshape(shape)))
+    return DenseGrid(readonly(cells.reshape(shape)))

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from isovist.arrays import Float32Array, IntArray, readonly, restore
 from isovist.compute.grids.layout import FREE_ROW, OPEN, OWN, SIDE, UNKNOWN_ROW
 from isovist.errors import InputError
-from isovist.maps.grid2d.occupancy_map import NO_WALL, distance_to_walls, skip_of
-from isovist.maps.grid3d.blocks import UNKNOWN, Blocks, Shape
-from isovist.maps.grid3d.grids import Grid, Whole
+from isovist.maps.grid2d.occupancy_map import NO_WALL, distance_to_walls, ray_codes
+from isovist.maps.grid3d.blocks import UNKNOWN, BlockGrid, Shape
+from isovist.maps.grid3d.grids import DenseGrid, Grid
 
-TOGETHER = 2048
+BLOCKS_PER_PASS = 2048
 """Blocks whose distances are found at a time."""
 NO_INDEX = readonly(np.empty((0, 0, 0), dtype=np.int32))
 NO_TABLE = readonly(np.empty((0, 0, 0, 0), dtype=np.uint8))
@@ -25,7 +25,7 @@ NO_DISTANCES = readonly(np.empty((0, 0, 0), dtype=np.float32))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Walk:
+class RayGrid:
     """The 3D grid that rays are cast in (`compute.rays.grid3d`).
 
     Attributes:
@@ -44,19 +44,19 @@ class Walk:
     __setstate__ = restore
 
     @classmethod
-    def over(cls, grid: Grid) -> "Walk":
+    def over(cls, grid: Grid) -> "RayGrid":
         """Make the ray-casting grid of a grid of `Cell` codes."""
-        if isinstance(grid, Whole):
-            return cls.laid(skip_of(grid.cells), grid.shape)
+        if isinstance(grid, DenseGrid):
+            return cls.laid(ray_codes(grid.cells), grid.shape)
         return cls._by_blocks(grid)
 
     @classmethod
-    def laid(cls, whole: NDArray[np.uint8], shape: Shape) -> "Walk":
+    def laid(cls, whole: NDArray[np.uint8], shape: Shape) -> "RayGrid":
         """Make a ray-casting grid from the codes of all cells with a border of one."""
         return cls(NO_INDEX, NO_TABLE, shape, whole)
 
     @classmethod
-    def _by_blocks(cls, blocks: Blocks) -> "Walk":
+    def _by_blocks(cls, blocks: BlockGrid) -> "RayGrid":
         from scipy.ndimage import distance_transform_cdt
 
         from isovist.compute.grids.blocks import moves
@@ -77,7 +77,7 @@ class Walk:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Near:
+class WallDistances:
     """The distance of each cell to the nearest wall that borders free space, near walls.
 
     Attributes:
@@ -98,19 +98,19 @@ class Near:
     __setstate__ = restore
 
     @classmethod
-    def of(cls, grid: Grid, limit: int) -> "Near":
+    def of(cls, grid: Grid, limit: int) -> "WallDistances":
         """Compute the wall distances of a grid of `Cell` codes, by blocks up to `limit` cells."""
-        if isinstance(grid, Blocks):
+        if isinstance(grid, BlockGrid):
             return cls._by_blocks(grid, limit)
         return cls.laid(distance_to_walls(grid.cells), grid.shape)
 
     @classmethod
-    def laid(cls, whole: Float32Array, shape: Shape) -> "Near":
+    def laid(cls, whole: Float32Array, shape: Shape) -> "WallDistances":
         """Make the object from the known distances of all cells."""
         return cls(NO_INDEX, NO_TABLE, shape, 0, whole)
 
     @classmethod
-    def _by_blocks(cls, blocks: Blocks, limit: int) -> "Near":
+    def _by_blocks(cls, blocks: BlockGrid, limit: int) -> "WallDistances":
         from scipy.ndimage import maximum_filter
 
         from isovist.compute.grids.blocks import squares
@@ -128,12 +128,12 @@ class Near:
         index, side = np.zeros(blocks.index.shape, dtype=np.int32), SIDE + 1
         # Memory that is not written to is not taken: most blocks at the rim are dropped.
         table = np.empty((1 + len(places), side, side, side), dtype=np.uint8)
-        told = told_squares(limit)
+        told = squared_distances(limit)
         number_of = np.searchsorted(told, np.arange(limit * limit + 1), side="right") - 1
         number_of = number_of.astype(np.uint8)
         table[0], count = number_of[-1], 1
-        for first in range(0, len(places), TOGETHER):
-            some = places[first : first + TOGETHER]
+        for first in range(0, len(places), BLOCKS_PER_PASS):
+            some = places[first : first + BLOCKS_PER_PASS]
             found = np.empty((len(some), side, side, side), dtype=np.uint16)
             squares(blocks.index, marks, some, limit, found)
             kept = found.reshape(len(some), -1).min(axis=1) < limit * limit
@@ -153,7 +153,7 @@ class Near:
     @property
     def roots(self) -> Float32Array:
         """The distances in cells that the numbers in the table stand for, shape (256,)."""
-        told = told_squares(self.limit)
+        told = squared_distances(self.limit)
         return np.sqrt(np.pad(told, (0, 256 - len(told)), mode="edge")).astype(np.float32)
 
     def array(self) -> Float32Array:
@@ -167,7 +167,7 @@ class Near:
         return self.roots[whole]
 
 
-def told_squares(limit: int) -> IntArray:
+def squared_distances(limit: int) -> IntArray:
     """Return the squared distances in cells that the table can store, ascending, at most 256.
 
     All that cells can have up to 17; beyond, every second or third of the larger half.

@@ -19,23 +19,23 @@ from isovist.maps.base import Hits
 from isovist.maps.grid2d.occupancy_map import (
     Cell,
     as_points,
+    cast_grid_rays,
     check_length,
     checked_cells,
     checked_reflectance,
-    follow,
 )
 from isovist.maps.grid3d.blocks import blocks_of
-from isovist.maps.grid3d.grids import SMALL, Grid, grid_of_cells, grid_of_walls
-from isovist.maps.grid3d.ray_fields import Walk
+from isovist.maps.grid3d.grids import MAX_DENSE_CELLS, Grid, grid_of_cells, grid_of_walls
+from isovist.maps.grid3d.ray_fields import RayGrid
 
 if TYPE_CHECKING:
     from isovist.maps.surfaces.mesh_map import MeshMap
 
-MOST_CELLS = 1 << 30
+MAX_CELLS = 1 << 30
 FEWEST_POINTS = 100
 WIDEST = 2000.0  # m; a wider cloud is rather in mm
 
-FARTHEST = 2.0**53
+MAX_INDEX = 2.0**53
 """Cells from the origin: beyond it floats do not tell one from the next."""
 
 
@@ -104,12 +104,12 @@ class VoxelMap:
                 the inside of walls, which rays seldom reach.
             fewest: Points that make a cell occupied.
         """
-        p = checked_cloud(points)
+        p = check_points(points)
         check_length("resolution", resolution)
         if fewest < 1:
             raise InputError.about("fewest", f"must be at least 1 point, got {fewest}.")
         ends = np.floor(np.stack([p.min(0), p.max(0)]) / resolution)
-        if not np.abs(ends).max() < FARTHEST:
+        if not np.abs(ends).max() < MAX_INDEX:
             raise InputError(
                 f"The cloud lies up to {np.abs(p).max():.3g} m from its origin, too far for cells "
                 f"of {resolution:g} m.",
@@ -224,9 +224,9 @@ class VoxelMap:
         return np.asarray(inside & (self.grid.at(np.where(inside, index, 0)) == Cell.FREE))
 
     @cached_property
-    def skip(self) -> Walk:
+    def skip(self) -> RayGrid:
         """The grid that rays are cast in by `compute.rays.grid3d`.  Made once."""
-        return Walk.over(self.grid)
+        return RayGrid.over(self.grid)
 
     def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
         """Cast rays to the first cell that is not free, the map edge or `maximum` (m).
@@ -239,19 +239,19 @@ class VoxelMap:
         start = self.to_grid(as_points("origins", origins, 3))
         along = as_points("directions", directions, 3)
         cast = cast_rays if self.skip.whole.size else cast_rays_by_blocks
-        return follow(cast, self.skip.parts, start, along, maximum, self.resolution)
+        return cast_grid_rays(cast, self.skip.parts, start, along, maximum, self.resolution)
 
 
 def _counted(cells: IntArray, most: int) -> tuple[IntArray, IntArray]:
     """Which cells of so many are listed, ascending, and how often each, shape (k,) both."""
-    if most > SMALL:
+    if most > MAX_DENSE_CELLS:
         return np.unique(cells, return_counts=True)
     every = np.bincount(cells)
     met = np.flatnonzero(every)
     return met, every[met]
 
 
-def checked_cloud(points: ArrayLike) -> FloatArray:
+def check_points(points: ArrayLike) -> FloatArray:
     """Return a cloud as points, shape (k, 3), in m, or raise an error if it cannot be a map."""
     p = np.asarray(points, dtype=np.float64)
     if p.ndim != 2 or p.shape[1] != 3:
@@ -282,10 +282,10 @@ def checked_cloud(points: ArrayLike) -> FloatArray:
 def check_size(shape: tuple[int, ...], whole: str) -> None:
     """Check that a grid has no more cells than allowed; `whole` names what to cut if so."""
     levels, rows, columns = shape
-    if float(levels) * rows * columns > MOST_CELLS:
+    if float(levels) * rows * columns > MAX_CELLS:
         raise InputError(
             f"The map would have {columns} × {rows} × {levels} cells, and the most is "
-            f"{MOST_CELLS}. Take a coarser `resolution` or cut the {whole}.",
+            f"{MAX_CELLS}. Take a coarser `resolution` or cut the {whole}.",
             code="too_large",
             field="resolution",
         )

@@ -23,12 +23,18 @@ from isovist.arrays import ArrayLike, Float32Array, FloatArray, IntArray, as_flo
 from isovist.compute.backend import Rays, computing
 from isovist.errors import InputError
 from isovist.maps.base import Ending
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap, beside, check_length, check_reach
+from isovist.maps.grid2d.occupancy_map import (
+    Cell,
+    OccupancyMap,
+    check_length,
+    check_reach,
+    neighbours,
+)
 from isovist.maps.grid3d.voxel_map import VoxelMap
 
 Transform = Literal["linear", "logarithmic", "saturating"]
 TRANSFORMS: tuple[Transform, ...] = ("linear", "logarithmic", "saturating")
-KNOWN = (Ending.WALL, Ending.MAXIMUM)
+MEASURED_ENDINGS = (Ending.WALL, Ending.MAXIMUM)
 # Directions are swept 64 at a time, so that F need not be read and written for every one; fewer,
 # but at least 16, when whole columns are kept and would take more than this.
 BLOCK_BYTES = 1 << 26
@@ -37,7 +43,7 @@ Runs = tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MapPart:
     """The place of a map as part of a larger map, for rays as if cast in the whole of it.
 
     Attributes:
@@ -109,8 +115,8 @@ def describe_field(
     transform: Transform = "linear",
     scale: float = 1.0,
     maximum: float = np.inf,
-    known: Iterable[Ending] = KNOWN,
-    part: Part | None = None,
+    known: Iterable[Ending] = MEASURED_ENDINGS,
+    part: MapPart | None = None,
 ) -> tuple[Float32Array, Float32Array]:
     """Compute descriptors F and known mass K of equation (1), both (nodes, n), float32.
 
@@ -132,7 +138,7 @@ def describe_field(
     along, r, c = _checked(world, angles, rows, cols)
     W = as_floats("weights", weights, (len(along), None))
     options = summing(world, maximum, transform, scale, known)
-    rays = Rays(along, felt(W), *options)
+    rays = Rays(along, without_negligible(W), *options)
     told = computing().describe(world.cells, r, c, rays) if part is None else None
     if told is not None:
         return readonly(told[0]), readonly(told[1])
@@ -141,12 +147,12 @@ def describe_field(
     K = np.zeros_like(F)
     for axis in axes:
         for which, lengths, endings in axis.sweep():
-            w = np.pad(felt(W[which]), ((0, -len(which) % GROUP), (0, 0)))
+            w = np.pad(without_negligible(W[which]), ((0, -len(which) % GROUP), (0, 0)))
             accumulate(lengths, endings, axis.nodes, axis.slots, w, *options, F, K)
     return readonly(F), readonly(K)
 
 
-def felt(weights: FloatArray) -> Float32Array:
+def without_negligible(weights: FloatArray) -> Float32Array:
     """Return weights as float32, with those too small to affect any sum set to zero.
 
     Products with numbers too small for all their digits take ten times as long as others.
@@ -237,12 +243,12 @@ def _axes(
     along: FloatArray,
     rows: IntArray,
     columns: IntArray,
-    part: Part | None = None,
+    part: MapPart | None = None,
 ) -> tuple[_Axis, _Axis]:
     """The directions parted by major axis, with the nodes in the order each wants."""
     upright = np.abs(along[:, 1]) > np.abs(along[:, 0])
     by_rows, by_columns = world.runs
-    lies = Part((0, 0), world.shape, blocks_of(world, rows, columns)) if part is None else part
+    lies = MapPart((0, 0), world.shape, blocks_of(world, rows, columns)) if part is None else part
     return (
         _axis(0, by_rows, world, np.flatnonzero(upright), along[:, ::-1], rows, columns, lies),
         _axis(1, by_columns, world, np.flatnonzero(~upright), along, columns, rows, lies),
@@ -250,7 +256,7 @@ def _axes(
 
 
 def blocks_of(world: OccupancyMap, rows: IntArray, columns: IntArray) -> tuple[int, int]:
-    """Return the number of directions summed together along rows and along columns (`Part`)."""
+    """Return the number of directions summed together along rows and along columns (`MapPart`)."""
     each = zip((rows, columns), world.shape[::-1], strict=True)
     first, second = (_block(np.unique(majors).size, width, rows.size) for majors, width in each)
     return first, second
@@ -278,7 +284,7 @@ def _axis(
     directions: FloatArray,
     majors: IntArray,
     minors: IntArray,
-    part: Part,
+    part: MapPart,
 ) -> _Axis:
     """Sort the nodes, and decide whether they are gathered or left in their columns."""
     size, width = world.shape[number], world.shape[1 - number]
@@ -322,7 +328,7 @@ def surface(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
     Codes are 1 wall, 2 unknown, 3 edge.
     """
     codes = np.pad(cells, 1, constant_values=3)
-    return codes * beside(codes == Cell.FREE, corners=False)
+    return codes * neighbours(codes == Cell.FREE, corners=False)
 
 
 def reach_in_cells(world: OccupancyMap | VoxelMap, maximum: float) -> float:

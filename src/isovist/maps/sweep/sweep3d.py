@@ -18,12 +18,12 @@ from isovist.maps.grid2d.occupancy_map import Cell
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.maps.sweep.sweep2d import (
     BLOCK_BYTES,
-    KNOWN,
-    Part,
+    MEASURED_ENDINGS,
+    MapPart,
     Transform,
-    felt,
     reach_in_cells,
     summing,
+    without_negligible,
 )
 
 EDGE = 3
@@ -70,11 +70,11 @@ class VoxelSweep:
 
     world: VoxelMap
     nodes: IntArray
-    part: Part
+    part: MapPart
     _orders: "tuple[_Order, ...]"
 
     @classmethod
-    def over(cls, world: VoxelMap, nodes: ArrayLike, part: Part | None = None) -> "VoxelSweep":
+    def over(cls, world: VoxelMap, nodes: ArrayLike, part: MapPart | None = None) -> "VoxelSweep":
         """Prepare a sweep over distinct free cells, given by flat index, shape (nodes,).
 
         With `part`, the map lies there in a larger one, and nodes farther from its edges than twice
@@ -88,7 +88,7 @@ class VoxelSweep:
             raise InputError.about("nodes", "must name free cells of the map.", code="not_free")
         if np.unique(index).size < index.size:
             raise InputError.about("nodes", "must not name a cell twice.")
-        lies = Part((0, 0, 0), world.shape, blocks_of(index)) if part is None else part
+        lies = MapPart((0, 0, 0), world.shape, blocks_of(index)) if part is None else part
         nodes = readonly(index.astype(np.int64))
         place = np.stack(np.unravel_index(nodes, world.shape)[::-1])
         met = _met(world)
@@ -119,7 +119,7 @@ class VoxelSweep:
         transform: Transform = "linear",
         scale: float = 1.0,
         maximum: float = np.inf,
-        known: Iterable[Ending] = KNOWN,
+        known: Iterable[Ending] = MEASURED_ENDINGS,
     ) -> tuple[Float32Array, Float32Array]:
         """Compute descriptors F and known mass K, both of shape (nodes, n), float32.
 
@@ -147,7 +147,7 @@ class VoxelSweep:
                 some = which[first : first + block]
                 r, e, rows = ranges[: len(some)], endings[: len(some)], np.arange(len(some))
                 order.sweep(d[some], False, np.inf, 1.0, rows, r, e)
-                w = np.pad(felt(W[some]), ((0, -len(some) % GROUP), (0, 0)))
+                w = np.pad(without_negligible(W[some]), ((0, -len(some) % GROUP), (0, 0)))
                 accumulate(r, e, in_order, order.slots, w, *options, F, K)
         return readonly(F), readonly(K)
 
@@ -159,7 +159,7 @@ class VoxelSweep:
 
 
 def blocks_of(nodes: IntArray) -> tuple[int]:
-    """Return the number of directions that are summed together over nodes (`Part`)."""
+    """Return the number of directions that are summed together over nodes (`MapPart`)."""
     from isovist.compute.grids.sweep2d import GROUP
 
     return (int(np.clip(BLOCK_BYTES // (5 * len(nodes)) // GROUP * GROUP, 16, 64)),)
@@ -170,7 +170,7 @@ class _Order:
     """The map and its nodes as `grids.sweep3d` wants them with one axis as the major one."""
 
     axes: tuple[int, int, int]
-    part: Part
+    part: MapPart
     layers: int
     width: int
     cells: tuple[IntArray, NDArray[np.int32]]
@@ -193,7 +193,7 @@ class _Order:
 
 def _order(
     world: VoxelMap, u: int, place: IntArray, met: NDArray[np.int32], codes: NDArray[np.uint8],
-    part: Part,
+    part: MapPart,
 ) -> _Order:  # fmt: skip
     """The order of one major axis.
 

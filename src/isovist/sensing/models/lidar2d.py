@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from isovist.sensing.models.spinning import SpinningLidar
 
 
-MOST_BEAMS = 10_000_000
+MAX_BEAMS = 10_000_000
 """Of one scan: a hundred times those of the densest sensors."""
 
 
@@ -87,9 +87,9 @@ def check_view(field_of_view: float) -> None:
 
 def check_beams(count: int) -> None:
     """Check that a scan does not have more beams than any real sensor."""
-    if count > MOST_BEAMS:
+    if count > MAX_BEAMS:
         raise InputError(
-            f"A lidar has at most {MOST_BEAMS} beams, got {count}.", code="too_large", field="beams"
+            f"A lidar has at most {MAX_BEAMS} beams, got {count}.", code="too_large", field="beams"
         )
 
 

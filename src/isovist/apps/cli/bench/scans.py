@@ -65,7 +65,7 @@ def scans(
     from isovist.apps.cli.bench.rows import chosen, report
     from isovist.evaluation.protocols import scan_trials
     from isovist.io.maps.read import read_map
-    from isovist.io.scans.sets import read_scan_set
+    from isovist.io.scans.scan_sets import read_scan_set
 
     taken = read_scan_set(scans, prefix)
     trials = scan_trials(taken, chosen(taken, held_out, index))

@@ -18,13 +18,13 @@ def make(
 ) -> None:
     """Make a ROS map of a log with poses: cells that beams end in, and cells that they pass."""
     from isovist.apps.cli.support.progress import bar, busy
-    from isovist.io.logs.posed import read_posed
+    from isovist.io.logs.posed_scans import read_posed_scans
     from isovist.io.maps.read import check_ros_name, write_map
     from isovist.maps.grid2d.occupancy_map import OccupancyMap
 
     check_ros_name(output)
     with busy("Reading"):
-        scans, poses = read_posed(log, prefix)
+        scans, poses = read_posed_scans(log, prefix)
     with bar("Counting") as advance:
         world = OccupancyMap.from_scans(scans, poses, resolution, progress=advance)
     write_map(world, output)

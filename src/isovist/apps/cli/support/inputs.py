@@ -122,7 +122,7 @@ def storeys_of(
     from isovist.atlas.build import as_cells
     from isovist.atlas.library import SUFFIX
     from isovist.io.maps.read import read_map
-    from isovist.maps.grid3d.building_floors import storeys
+    from isovist.maps.grid3d.building_floors import building_floors
     from isovist.maps.grid3d.voxel_map import VoxelMap
 
     world = read_map(path, resolution=resolution)
@@ -132,7 +132,7 @@ def storeys_of(
         )
     cells = as_cells(world)
     assert isinstance(cells, VoxelMap)  # as all maps in space become
-    parts = storeys(cells)
+    parts = building_floors(cells)
     make_folder(output)
     return [(output / f"{name}{SUFFIX}", described(part, **above)) for name, part in parts.items()]
 
@@ -220,9 +220,9 @@ def log_of(path: Path, **options: Any) -> "Log":
 
 def drive_in(path: Path, scan_topic: str | None, **options: Any) -> "AnyLog":
     """Read a 2D or 3D log, whichever it is; the options are those of `read_log`."""
-    from isovist.io.logs.clouds import holds_clouds, read_clouds
+    from isovist.io.logs.cloud_logs import has_point_clouds, read_cloud_log
 
-    if not holds_clouds(path, scan_topic):
+    if not has_point_clouds(path, scan_topic):
         return log_of(path, scan_topic=scan_topic, **options)
     if options.pop("sweep") != 0.0:
         raise InputError.about(
@@ -235,7 +235,7 @@ def drive_in(path: Path, scan_topic: str | None, **options: Any) -> "AnyLog":
         raise InputError.about(
             "prefix", f"chooses a sensor of an .npz file, and {path.name} is none.", code="conflict"
         )
-    return read_clouds(path, scan_topic=scan_topic, **options)
+    return read_cloud_log(path, scan_topic=scan_topic, **options)
 
 
 def all_there(paths: Iterable[Path], kind: str = "a CARMEN log") -> list[Path]:

@@ -12,7 +12,7 @@ from typing import Any
 from isovist.apps.ros import messages
 from isovist.apps.ros.buses.bus import Topic
 from isovist.errors import FileError, InputError, MissingExtraError
-from isovist.io.bags import TRANSFORMS, read_recorded
+from isovist.io.bags import TRANSFORMS, read_timed_messages
 
 SUFFIX = ".mcap"
 
@@ -59,7 +59,7 @@ class BagBus:
         """Replay the whole bag and return the number of messages."""
         count = 0
         try:
-            for connection, time, message in read_recorded(self.path, self._choose):
+            for connection, time, message in read_timed_messages(self.path, self._choose):
                 self._now, count = time, count + 1
                 for callback in self._heard[connection.topic][1]:
                     callback(message)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from isovist.arrays import FloatArray, readonly
 from isovist.errors import FileError
 from isovist.sensing.scan_set import ScanSet
-from isovist.storage.files import LARGEST, PathLike, read_npz
+from isovist.storage.files import MAX_COORDINATE, PathLike, read_npz
 
 MAX_BYTES = 2 << 30
 """Largest file that is read, unpacked."""
@@ -97,6 +97,8 @@ def _array(
     floats = value.astype(np.float64)
     if finite and not np.isfinite(floats).all():
         raise FileError(f"{path.name}: `{name}` must be finite, got NaN or infinity.", field=name)
-    if finite and not (np.abs(floats) <= LARGEST).all():
-        raise FileError(f"{path.name}: `{name}` has a value beyond ±{LARGEST:g}.", field=name)
+    if finite and not (np.abs(floats) <= MAX_COORDINATE).all():
+        raise FileError(
+            f"{path.name}: `{name}` has a value beyond ±{MAX_COORDINATE:g}.", field=name
+        )
     return floats

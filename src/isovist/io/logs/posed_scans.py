@@ -8,12 +8,12 @@ from isovist.arrays import FloatArray
 from isovist.errors import FileError
 from isovist.io.logs.carmen import read_carmen
 from isovist.io.logs.read import BAGS, CARMEN, check_prefix, mount_or_truth
-from isovist.io.scans.sets import read_scan_set
+from isovist.io.scans.scan_sets import read_scan_set
 from isovist.sensing.scan import Scan
 from isovist.storage.files import PathLike
 
 
-def read_posed(path: PathLike, prefix: str = "") -> tuple[list[Scan], FloatArray]:
+def read_posed_scans(path: PathLike, prefix: str = "") -> tuple[list[Scan], FloatArray]:
     """Read the scans of a log, and the sensor poses x, y (m) and yaw (rad), shape (m, 3).
 
     Args:

@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from isovist.errors import FileError, InputError
-from isovist.io.bags import LASER_SCAN, POINT_CLOUD, choose, read_messages, time_of
+from isovist.io.bags import LASER_SCAN, POINT_CLOUD, read_messages, select_connections, time_of
 from isovist.io.logs.bags import check_order
 from isovist.io.logs.frames import frame_name
 from isovist.io.logs.kitti import is_kitti, read_kitti
-from isovist.io.logs.odometry import Moves, interpolated, only, outside
+from isovist.io.logs.odometry import RecordedOdometry, interpolate, no_overlap_error, single_frame
 from isovist.io.logs.read import BAGS
 from isovist.io.point_cloud2 import cloud_of, returns_in
-from isovist.io.scans.bags import too_few
+from isovist.io.scans.bags import too_few_returns
 from isovist.poses import AnyPose, Pose3
 from isovist.sensing.cloud_log import CloudLog
-from isovist.sensing.cloud_scan import FEWEST, CloudScan
+from isovist.sensing.cloud_scan import MIN_RETURNS, CloudScan
 from isovist.storage.files import PathLike, is_folder
 
 
-def holds_clouds(path: PathLike, scan_topic: str | None = None) -> bool:
+def has_point_clouds(path: PathLike, scan_topic: str | None = None) -> bool:
     """Return whether a log holds point clouds rather than laser scans.
 
     That is a folder in the layout of KITTI, or a bag whose scans are PointCloud2.
@@ -46,7 +46,7 @@ def holds_clouds(path: PathLike, scan_topic: str | None = None) -> bool:
     return bool(kinds[POINT_CLOUD]) and not kinds[LASER_SCAN]
 
 
-def read_clouds(
+def read_cloud_log(
     path: PathLike,
     *,
     scan_topic: str | None = None,
@@ -77,21 +77,21 @@ def read_clouds(
 def _from_bag(
     path: Path, scan_topic: str | None, odometry_topic: str | None, sensor: AnyPose | None
 ) -> CloudLog:
-    moves, name = Moves(path), path.name
+    moves, name = RecordedOdometry(path), path.name
     times, numbers, poor, sensors = list[float](), list[int](), list[int](), set[str]()
     topic = ""
 
     def choice(all_: list[Any]) -> list[Any]:
         nonlocal topic
-        clouds = choose(path, all_, POINT_CLOUD, topic=scan_topic)
+        clouds = select_connections(path, all_, POINT_CLOUD, topic=scan_topic)
         topic = clouds[0].topic
-        return clouds + (moves.choose(all_, odometry_topic, mounted=sensor is None) or [])
+        return clouds + (moves.connections(all_, odometry_topic, mounted=sensor is None) or [])
 
     for connection, message in read_messages(path, choice):
         if moves.add(connection.topic, connection.msgtype, message):
             continue
         number = len(times) + len(poor)
-        if (count := returns_in(path, message)) < FEWEST:
+        if (count := returns_in(path, message)) < MIN_RETURNS:
             poor.append(count)
             continue
         check_order(name, topic, number, times, time_of(message.header))
@@ -100,9 +100,9 @@ def _from_bag(
         sensors.add(frame_name(message.header.frame_id))
     if not times:
         if poor:
-            raise FileError(too_few(path, poor), code="empty")
+            raise FileError(too_few_returns(path, poor), code="empty")
         raise FileError(f"{name} has no message on {topic}.", code="empty")
-    lidar = only(name, "the clouds", "frame_id", sensors)
+    lidar = single_frame(name, "the clouds", "frame_id", sensors)
     stamps, rows = np.array(times), np.array(numbers)
     odometry, inside = None, np.ones(len(stamps), dtype=np.bool_)
     robot = moves.frames.robot(lidar, moves.robots - {""})
@@ -110,8 +110,8 @@ def _from_bag(
         robot, moments, poses = moves.told(lidar)
         inside = (stamps >= moments[0]) & (stamps <= moments[-1])
         if not inside.any():
-            raise outside(name, moments, stamps)
-        odometry = interpolated(moments, poses, stamps[inside])
+            raise no_overlap_error(name, moments, stamps)
+        odometry = interpolate(moments, poses, stamps[inside])
     sits = moves.frames.T(robot, lidar) if sensor is None else Pose3.lifted(sensor)
     return CloudLog(
         times=stamps[inside],
@@ -140,7 +140,7 @@ class _BagReader:
 
     def _read(self, number: int) -> CloudScan:
         if number < self.next or self.next == 0:
-            chosen = lambda all_: choose(  # noqa: E731
+            chosen = lambda all_: select_connections(  # noqa: E731
                 self.path, all_, POINT_CLOUD, topic=self.topic
             )
             self.messages, self.next = read_messages(self.path, chosen), 0
