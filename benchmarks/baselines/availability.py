@@ -1,4 +1,4 @@
-"""Other libraries beside ours (extra `peers`): are they there, and FPFH of one of them.
+"""Other libraries beside ours (dependency group `baselines`): are they there, and FPFH of one of them.
 
 FPFH is that of Open3D.  In the plane it is on the same rays as ours: the points of a ring lie in a
 plane, with normals across the line from the point before to the one behind.  `space_peers` has it
@@ -17,7 +17,7 @@ RADIUS, NEIGHBOURS = 1.0, 40
 """Of the points that a histogram is made of, in m, and how many of them at most."""
 BINS = 33
 """Of a histogram of FPFH."""
-TRY = "Try `pip install 'isovist[peers]'`."
+TRY = "Try `pip install --group baselines` in the checkout (pip 25.1 or newer)."
 MISSING = f"FPFH is left out: it needs Open3D. {TRY}"
 EVERY = 4
 """Rays between points that are described; all of them are neighbours."""

@@ -1,31 +1,31 @@
-"""What is released: archives of the same bytes for the same files."""
+"""What is released: the studio's page with all its libraries."""
 
-import os
+import json
 import runpy
-import tarfile
 
+import pytest
 from tests.support.paths import ROOT
 
-SETUP = runpy.run_path(str(ROOT / "setup.py"))
+SCRIPT = runpy.run_path(str(ROOT / "release/page_parts.py"))
 
 
-def test_a_source_archive_depends_on_names_and_content_alone(tmp_path):
-    made = []
-    for k, time in enumerate((1e9, 1.5e9)):
-        folder = tmp_path / str(k) / "isovist-0"
-        (folder / "src").mkdir(parents=True)
-        for name in ("b.py", "a.py", "src/run"):
-            (folder / name).write_text(f"# {name}\n")
-            os.utime(folder / name, (time, time))
-        (folder / "a.py").chmod(0o600 if k else 0o664)
-        (folder / "src/run").chmod(0o755)
-        SETUP["pack"](tmp_path / f"{k}.tar.gz", folder, 1_700_000_000)
-        made.append((tmp_path / f"{k}.tar.gz").read_bytes())
-    assert made[0] == made[1]
-    with tarfile.open(tmp_path / "0.tar.gz") as tar:
-        assert tar.getnames() == [
-            "isovist-0", "isovist-0/a.py", "isovist-0/b.py", "isovist-0/src", "isovist-0/src/run"
-        ]  # fmt: skip
-        assert [info.mtime for info in tar] == [1_700_000_000] * 5
-        assert tar.getmember("isovist-0/src/run").mode == 0o755
-        assert tar.extractfile("isovist-0/b.py").read() == b"# b.py\n"
+def test_a_part_of_the_page_that_is_missing_or_differs_is_named(tmp_path):
+    assert SCRIPT["fault"](tmp_path) == "three.module.js is missing"
+    (tmp_path / "three.module.js").write_text("// another version\n")
+    assert SCRIPT["fault"](tmp_path).startswith("three.module.js has the SHA-256 ")
+
+
+def test_the_parts_come_from_the_libraries_that_npm_installs():
+    named = {source.split("/")[0] for source in SCRIPT["PARTS"]}
+    assert named == set(json.loads((ROOT / "package.json").read_text())["dependencies"])
+
+
+def test_the_build_of_an_archive_without_the_page_is_refused(tmp_path, monkeypatch):
+    pytest.importorskip("hatchling")
+    hook = runpy.run_path(str(ROOT / "release/hatch_build.py"))["PageHook"]
+    (tmp_path / "release").mkdir()
+    (tmp_path / "release/page_parts.py").write_text("def fault(): return 'a is missing'\n")
+    page = hook(str(tmp_path), {}, None, None, str(tmp_path), "wheel")
+    page.initialize("editable", {})
+    with pytest.raises(SystemExit):
+        page.initialize("standard", {})
