@@ -28,9 +28,10 @@ def build(checkout: Path, folder: Path, *options: str, prefix: tuple[str, ...] =
 def can_unshare() -> bool:
     """Return whether a process without network can be started here."""
     try:
-        return subprocess.run([*NO_NETWORK, "true"], capture_output=True, check=False).returncode == 0
+        done = subprocess.run([*NO_NETWORK, "true"], capture_output=True, check=False)
     except OSError:
         return False
+    return done.returncode == 0
 
 
 def main() -> None:
@@ -46,7 +47,8 @@ def main() -> None:
         (source,) = target.glob("*.tar.gz")
         with tarfile.open(source) as archive:
             archive.extractall(unpacked, filter="data")
-        build(*unpacked.iterdir(), offline, "-t", "wheel", prefix=NO_NETWORK if can_unshare() else ())
+        prefix = NO_NETWORK if can_unshare() else ()
+        build(*unpacked.iterdir(), offline, "-t", "wheel", prefix=prefix)
         for path in sorted([*again.iterdir(), *offline.iterdir()]):
             if path.read_bytes() != (target / path.name).read_bytes():
                 sys.exit(f"{path.name} of {path.parent.name} has other bytes than the first.")

@@ -1,4 +1,4 @@
-"""Other libraries beside ours (dependency group `baselines`): are they there, and FPFH of one of them.
+"""Other libraries beside ours (group `baselines`): are they there, and FPFH of one of them.
 
 FPFH is that of Open3D.  In the plane it is on the same rays as ours: the points of a ring lie in a
 plane, with normals across the line from the point before to the one behind.  `space_peers` has it

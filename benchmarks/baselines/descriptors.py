@@ -13,7 +13,7 @@ differ in nothing but what they make of them:
     fft         magnitudes of the Fourier coefficients: no heading needed
     vlad        residuals of patches of the ring to their words, summed: no heading needed
     fisher      the same with second moments
-    fpfh        VLAD of the FPFH histograms of points of the ring (group `baselines`): no heading needed
+    fpfh        VLAD of the FPFH histograms of the ring (group `baselines`): no heading needed
     learned     a soft basis whose directions were fitted to the map (`paper.basis_fit.separation`)
 
 Methods without a heading take that of the rays at each node.

@@ -80,6 +80,7 @@ class Row(NamedTuple):
 
 _CERTIFY = "Ask for a certificate where walls are exact: iv.certify(plan, scan, answer.best.pose)."
 _REASONS = "Give `reasons`, such as (iv.Reason.ONLY_PLACE,): the words are made from them."
+_GROUPS = "Run `pip install --group NAME` in a checkout; for peers, NAME is baselines."
 
 ROWS = (
     Row("name", "Rose", "DirectionalBasis"),
@@ -156,6 +157,11 @@ ROWS = (
     Row("option", "--rose", "--basis"),
     Row("extra", "cloud", "object-storage"),
     Row("extra", "clouds", "pointclouds"),
+    Row("extra", "peers", reason=_GROUPS),
+    Row("extra", "test", reason=_GROUPS),
+    Row("extra", "lint", reason=_GROUPS),
+    Row("extra", "docs", reason=_GROUPS),
+    Row("extra", "dev", reason=_GROUPS),
 )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ def test_the_parts_come_from_the_libraries_that_npm_installs():
     assert named == set(json.loads((ROOT / "package.json").read_text())["dependencies"])
 
 
-def test_the_build_of_an_archive_without_the_page_is_refused(tmp_path, monkeypatch):
+def test_the_build_of_an_archive_without_the_page_is_refused(tmp_path):
     pytest.importorskip("hatchling")
     hook = runpy.run_path(str(ROOT / "release/hatch_build.py"))["PageHook"]
     (tmp_path / "release").mkdir()
