@@ -151,7 +151,7 @@ def follow(atlas: Atlas, drive: Sequence[tuple[Pose, Scan]], corner: FloatArray)
     rounds = []
     for _ in range(5):
         times = []
-        tracker = iv.Tracker(atlas, prior=iv.Region.around(known, 1.0, 0.5))
+        tracker = iv.Tracker(atlas, region=iv.Region.around(known, 1.0, 0.5))
         for pose, scan in drive:
             odometry = start.inverse @ pose
             times.append(timed(partial(tracker.update, odometry, scan))[1][0])

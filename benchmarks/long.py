@@ -50,7 +50,7 @@ def drive(updates: int) -> Iterator[Tenth]:
     there = floor.drive
     start = there[0][0]
     way = [*there, *there[-2:0:-1]]
-    tracker = iv.Tracker(atlas, prior=iv.Region.around(start, 1.0, 0.5))
+    tracker = iv.Tracker(atlas, region=iv.Region.around(start, 1.0, 0.5))
     part = max(updates // TENTHS, 1)
     done = 0
     for _ in range(TENTHS):

@@ -35,7 +35,7 @@ def main() -> None:
 
     # What you know already helps: a compass that is good to 20°.
     compass = iv.Region.facing(2.1, np.deg2rad(20.0))
-    print(f"with a compass: {iv.locate(atlas, scan, prior=compass).verdict}")
+    print(f"with a compass: {iv.locate(atlas, scan, region=compass).verdict}")
 
     Path("out").mkdir(exist_ok=True)
     save(draw_answer(atlas, scan, answer, truth), Path("out/where_am_i.png"))

@@ -41,7 +41,7 @@ def main() -> None:
 
     # Along the corridor to the lift, up two floors, and on.
     links = [iv.Link(a, LIFT, b, LIFT) for a, b in (NAMES[:2], NAMES[1:], NAMES[::2])]
-    tracker = iv.Tracker(maps, links=links, prior={"ground": None})
+    tracker = iv.Tracker(maps, links=links, region={"ground": None})
     start = iv.Pose(2.1, 5.9, 0.0)
     way = [("ground", pose) for pose in drive(start, 23)]
     way += [("second", pose) for pose in drive(LIFT, 25)]

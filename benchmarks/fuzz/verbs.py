@@ -143,7 +143,7 @@ def ask_track(random: Random) -> None:
     if random.random() < 0.3:
         x, y, radius = (ABSURD[int(k)] for k in random.integers(len(ABSURD), size=3))
         prior = iv.Region.circle((x, y), radius)
-    tracker = iv.Tracker(readers.plane_atlas(), prior=prior)
+    tracker = iv.Tracker(readers.plane_atlas(), region=prior)
     for _ in range(3):
         _, scan = _destroyed(random)
         moved = np.array([0.1, 0.0, 0.1])

@@ -109,7 +109,7 @@ def files(tmp_path_factory):
 def same(line, atlas, scan, **how):
     """Check that a line printed what the library says; return the answer."""
     answer = iv.locate(atlas, scan, **how)
-    hints = iv.hints(atlas, scan, answer, prior=how.get("prior"))
+    hints = iv.hints(atlas, scan, answer, region=how.get("region"))
     assert line.code == (answer.verdict is not iv.Verdict.UNIQUE), line
     assert untimed(line.json) == said(answer, *hints)
     return answer
@@ -136,11 +136,11 @@ def test_near_and_heading_choose_between_two_places_alike(site, files):
     words, atlas = ("locate", *files(site, scan, twins=True), "--json"), site.twin_atlas
     assert same(run(*words), atlas, scan).verdict is iv.Verdict.AMBIGUOUS
     near = iv.Region.circle((twin.x, twin.y), 1.0)
-    there = same(run(*words, "--near", twin.x, twin.y, 1), atlas, scan, prior=near).best.pose
+    there = same(run(*words, "--near", twin.x, twin.y, 1), atlas, scan, region=near).best.pose
     assert np.hypot(there.x - twin.x, there.y - twin.y) < 0.1
     yaw = ("--heading", np.degrees(twin.yaw), 30)
     prior = iv.Region().towards(twin.yaw, np.radians(30))
-    turned = same(run(*words, *yaw), atlas, scan, prior=prior)
+    turned = same(run(*words, *yaw), atlas, scan, region=prior)
     if site is SPACE:  # where the other place looks the other way
         assert np.hypot(turned.best.pose.x - twin.x, turned.best.pose.y - twin.y) < 0.1
     assert run(*words, *yaw, "--near", 900, 0, 1).json["verdict"] == "lost"

@@ -54,7 +54,7 @@ def test_the_server_says_what_the_library_says(site, workers, tmp_path):
         told = said(lost, *iv.hints(atlas, away, lost))
         same("/locate", told, {"scan": fields_of(away)})
         same("/locate", {**told, "hints": []}, {"scan": fields_of(away), "hints": False})
-        near = iv.locate(atlas, scan, prior=iv.Region.circle(pose[:2], 2.0).towards(pose[2], 0.5))
+        near = iv.locate(atlas, scan, region=iv.Region.circle(pose[:2], 2.0).towards(pose[2], 0.5))
         ask = {"near": [*pose[:2], 2.0], "heading": [pose[2], 0.5], "hints": False}
         query = f"?near={numbers(pose[:2])},2.0&heading={pose[2]!r},0.5&hints=false"
         same("/locate", said(near), {"scan": fields_of(scan), **ask}, query)

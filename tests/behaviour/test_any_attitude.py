@@ -146,10 +146,10 @@ def test_what_is_of_no_place_is_not_unique():
 
 def test_the_answer_lies_in_a_prior_that_says_no_heading():
     here = iv.Region.circle([5.0, 0.0], 0.5)
-    assert right(ask(look(TURNS["any"]), prior=here), TURNS["any"])
+    assert right(ask(look(TURNS["any"]), region=here), TURNS["any"])
     for centre, radius in (([10.5, 0.5], 0.5), ([5.81, 0.0], 0.8)):
         away = iv.Region.circle(centre, radius)
-        elsewhere = ask(look(TURNS["any"]), prior=away)
+        elsewhere = ask(look(TURNS["any"]), region=away)
         assert elsewhere.verdict != "unique" or centre[0] < 7.0  # just beside it one may fit
         assert lies_in(elsewhere, away)
 
@@ -158,11 +158,11 @@ def test_of_several_maps_the_right_one_is_told():
     answer = ask(seen(0), maps())
     assert right(answer, WAY[0], "house")
     here = iv.Region.circle(WAY[0].position[:2], 0.5)
-    held = ask(seen(0), maps(), prior={"house": here, "moved": None})
+    held = ask(seen(0), maps(), region={"house": here, "moved": None})
     assert held.verdict != "lost"
     assert right(held, WAY[0], "house")
     there = iv.Region.circle([10.5, 0.0], 1.0)
-    answer = ask(seen(0), maps(), prior={"moved": there})
+    answer = ask(seen(0), maps(), region={"moved": there})
     assert answer.verdict != "unique"
     assert lies_in(answer, there, "moved")
 
@@ -172,9 +172,9 @@ def test_several_scans_joined_by_motions_in_space_are_one(on):
     near = iv.Region.circle(WAY[-1].position[:2], 0.5)
     scans, told = [seen(k) for k in range(3)], {"motions": motions(WAY)}
     if on == "one map":
-        answer, name = ask(scans, **told, prior=near), None
+        answer, name = ask(scans, **told, region=near), None
     else:
-        answer, name = ask(scans, maps(), **told, prior={"house": near}), "house"
+        answer, name = ask(scans, maps(), **told, region={"house": near}), "house"
     assert answer.verdict == "unique"
     assert right(answer, WAY[-1], name)
 

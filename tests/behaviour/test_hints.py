@@ -75,8 +75,8 @@ def test_a_prior_bounds_the_hints(site):
     scan = site.look(truth).mirrored()
     for centre, causes in (([truth.x, truth.y], ["mirror"]), ([900.0, 0.0], [])):
         prior = iv.Region.circle(centre, 1.0)
-        answer = iv.locate(site.atlas, scan, prior=prior)
-        hints = iv.hints(site.atlas, scan, answer, prior=prior)
+        answer = iv.locate(site.atlas, scan, region=prior)
+        hints = iv.hints(site.atlas, scan, answer, region=prior)
         assert [hint.cause for hint in hints] == causes
 
 

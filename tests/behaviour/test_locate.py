@@ -71,7 +71,7 @@ def test_a_true_prior_is_of_the_robot_and_keeps_the_answer(site, mounted):
     for k, truth in enumerate(site.places):
         prior = iv.Region.around(truth, 0.6, np.radians(30.0))
         scan = site.look(truth, mount=site.mount if mounted else None, seed=k)
-        answer = iv.locate(site.atlas, scan, prior=prior)
+        answer = iv.locate(site.atlas, scan, region=prior)
         assert gap(answer.best.pose, truth)[0] < 0.1
         for estimate in answer.estimates:
             assert prior.holds(estimate.pose.vector[None])[0]
@@ -82,11 +82,11 @@ def test_a_prior_elsewhere_gives_no_place_outside_of_it(site):
     scan = site.look(site.places[0], mount=site.mount)
     wrong = site.places[0].yaw + 1.5
     for far in (iv.Region.around(site.places[1], 0.5), iv.Region.facing(wrong, 0.3)):
-        answer = iv.locate(site.atlas, scan, prior=far)
+        answer = iv.locate(site.atlas, scan, region=far)
         assert all(far.holds(e.pose.vector[None])[0] for e in answer.estimates)
     compass = iv.Region.facing(site.places[0].yaw + 0.2, 0.3)
-    assert near(iv.locate(site.atlas, scan, prior=compass).best.pose, site.places[0])
-    nowhere = iv.locate(site.atlas, scan, prior=iv.Region.circle([900.0, 0.0], 1.0))
+    assert near(iv.locate(site.atlas, scan, region=compass).best.pose, site.places[0])
+    nowhere = iv.locate(site.atlas, scan, region=iv.Region.circle([900.0, 0.0], 1.0))
     assert (nowhere.verdict, nowhere.reasons) == ("lost", (iv.Reason.NO_CANDIDATES,))
     assert (nowhere.estimates, nowhere.best) == ((), None)
 
@@ -100,7 +100,7 @@ def test_two_places_alike_are_ambiguous_and_both_are_listed(site):
     for place in (site.lonely, site.twin):
         assert min(gap(e.pose, place)[0] for e in answer.estimates[:2]) < 0.1
     assert answer.timing_ms["total"] >= sum(answer.timing_ms.values()) / 2 > 0.0
-    one = iv.locate(site.twin_atlas, scan, prior=iv.Region.around(site.twin, 1.0, 1.0))
+    one = iv.locate(site.twin_atlas, scan, region=iv.Region.around(site.twin, 1.0, 1.0))
     assert one.verdict == "unique"
     assert gap(one.best.pose, site.twin)[0] < 0.1
 

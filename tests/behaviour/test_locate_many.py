@@ -33,7 +33,7 @@ def test_many_scans_on_several_maps_give_the_bits_of_a_loop(site):
     maps = {"a": site.twin_atlas, "b": site.atlas}
     scans = scans_of(site)[:2]
     prior = {"b": iv.Region.circle(site.places[0].position[:2], 2.0), "a": None}
-    for how in ({}, {"prior": prior}):
+    for how in ({}, {"region": prior}):
         answers = iv.locate_many(maps, scans, **how)
         assert [bits(a) for a in answers] == [bits(iv.locate(maps, s, **how)) for s in scans]
     assert answers[0].map == "b"

@@ -13,6 +13,7 @@ FLAT, SOLID = PLANE.look(PLANE.places[0]), SPACE.look(SPACE.places[0])
 HERE, AIR = PLANE.places[0], SPACE.places[0]
 MAP, HOUSE = PLANE.atlas, SPACE.atlas
 TWO = {"a": MAP, "b": MAP}
+FACING = iv.Region.facing(0.0, 0.5)
 REGION = iv.Region.circle([0.0, 0.0], 1.0)
 SIGMAS = replace(FLAT, sigmas=np.full(len(FLAT.ranges), 0.1))
 FRAMES = [replace(FLAT, frame="base"), replace(FLAT, frame="arm")]
@@ -30,7 +31,7 @@ LOCATE = [
     ("tilt", "wrong_dimension", MAP, FLAT, {"tilt": True}),
     ("locate", "invalid_value", SPACE.world, SOLID, {}),
     ("locate", "invalid_value", MAP, "scan.json", {}),
-    ("prior", "invalid_value", MAP, FLAT, {"prior": iv.Pose()}),
+    ("region", "invalid_value", MAP, FLAT, {"region": iv.Pose()}),
     ("settings", "invalid_value", MAP, FLAT, {"settings": 3}),
     ("certificate", "renamed", MAP, FLAT, {"certificate": True}),
     ("prove", "wrong_dimension", HOUSE, SOLID, {"prove": True}),
@@ -41,12 +42,12 @@ LOCATE = [
     ("tilt", "conflict", HOUSE, SOLID, {"tilt": True, "any_attitude": True}),
     # Any attitude.
     ("any_attitude", "wrong_dimension", MAP, FLAT, {"any_attitude": True}),
-    ("prior", "conflict", HOUSE, SOLID, {"any_attitude": True, "prior": iv.Region.facing(0, 0.5)}),
+    ("region", "conflict", HOUSE, SOLID, {"any_attitude": True, "region": FACING}),
     ("motions", "invalid_value", HOUSE, [SOLID, SOLID], {"any_attitude": True, **STEP}),
     ("prove", "wrong_dimension", HOUSE, SOLID, {"any_attitude": True, "prove": True}),
     (
-        "prior", "conflict", {"a": HOUSE, "b": HOUSE}, SOLID,
-        {"any_attitude": True, "prior": {"a": None, "b": iv.Region.facing(0.0, 0.5)}},
+        "region", "conflict", {"a": HOUSE, "b": HOUSE}, SOLID,
+        {"any_attitude": True, "region": {"a": None, "b": FACING}},
     ),
     # Several maps.
     (None, "missing", {}, FLAT, {}),
@@ -54,11 +55,11 @@ LOCATE = [
     ("atlas", "invalid_value", {"a": PLANE.world}, FLAT, {}),
     (None, "wrong_dimension", {"a": HOUSE, "b": MAP}, FLAT, {}),
     (None, "conflict", {"a": MAP, "b": coarse()}, FLAT, {}),
-    ("prior", "invalid_value", TWO, FLAT, {"prior": REGION}),
-    ("prior", "invalid_value", TWO, FLAT, {"prior": {}}),
-    ("prior", "invalid_value", TWO, FLAT, {"prior": {"c": REGION}}),
-    ("prior", "invalid_value", TWO, FLAT, {"prior": {"a": 3}}),
-    ("prior", "invalid_value", MAP, FLAT, {"prior": {"a": REGION}}),
+    ("region", "invalid_value", TWO, FLAT, {"region": REGION}),
+    ("region", "invalid_value", TWO, FLAT, {"region": {}}),
+    ("region", "invalid_value", TWO, FLAT, {"region": {"c": REGION}}),
+    ("region", "invalid_value", TWO, FLAT, {"region": {"a": 3}}),
+    ("region", "invalid_value", MAP, FLAT, {"region": {"a": REGION}}),
     ("prove", "conflict", TWO, FLAT, {"prove": True}),
     ("tilt", "wrong_dimension", TWO, FLAT, {"tilt": True}),
     # Several scans.

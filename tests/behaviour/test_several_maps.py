@@ -108,12 +108,12 @@ def test_a_prior_says_which_map(site):
     truth = site.places[0]
     scan = site.look(truth)
     for region in (None, iv.Region.around(truth, 1.0)):
-        answer = iv.locate(alike(site), scan, prior={"floor 2": region})
+        answer = iv.locate(alike(site), scan, region={"floor 2": region})
         assert (answer.verdict, answer.map) == ("unique", "floor 2")
         assert gap(answer.best.pose, truth)[0] < 0.1
         assert all(estimate.map == "floor 2" for estimate in answer.estimates)
     away = iv.Region.circle([truth.x + 500.0, truth.y], 1.0)
-    answer = iv.locate(alike(site), scan, prior={"floor 1": away, "floor 2": None})
+    answer = iv.locate(alike(site), scan, region={"floor 1": away, "floor 2": None})
     assert answer.map == "floor 2"
 
 
@@ -157,7 +157,7 @@ def test_maps_may_have_cells_of_different_size():
 def test_hints_know_several_maps(site):
     maps = {**alike(site), "floor 0": site.twin_atlas}
     over = site.look(site.places[0]).mirrored()
-    hints = iv.hints(maps, over, iv.locate(maps, over), prior={"floor 2": None})
+    hints = iv.hints(maps, over, iv.locate(maps, over), region={"floor 2": None})
     assert (hints[0].cause, hints[0].map) == ("mirror", "floor 2")
     assert "floor 2" in hints[0].text
 
@@ -263,7 +263,7 @@ def test_maps_that_cannot_be_right_are_not_opened(library, tmp_path, verb):
     elif verb == "several scans":
         assert iv.locate(maps, [scan, scan], motions=[iv.Pose()]).map == "floor"
     else:
-        assert iv.locate(maps, scan, prior=dict.fromkeys(maps)).map == "floor"
+        assert iv.locate(maps, scan, region=dict.fromkeys(maps)).map == "floor"
 
 
 def test_a_leaning_scan_is_located_among_many_maps(tmp_path):

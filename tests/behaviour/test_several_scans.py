@@ -69,11 +69,11 @@ def test_a_prior_is_of_the_robot_at_the_last_scan(site):
     corners = np.array([truth.x, truth.y]) + 0.2 * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
     here = iv.Region.around(truth, 0.15, np.radians(15.0))
     for region in (here, iv.Region.polygon(corners)):
-        answer = iv.locate(site.atlas, scans, motions=STEPS, prior=region)
+        answer = iv.locate(site.atlas, scans, motions=STEPS, region=region)
         assert near(answer.best.pose, truth)
         assert all(region.holds(e.pose.vector[None])[0] for e in answer.estimates)
     nowhere = iv.Region.circle([900.0, 0.0], 1.0)
-    lost = iv.locate(site.atlas, scans, motions=STEPS, prior=nowhere)
+    lost = iv.locate(site.atlas, scans, motions=STEPS, region=nowhere)
     assert (lost.verdict, lost.estimates) == ("lost", ())
 
 
@@ -194,5 +194,5 @@ def test_a_burst_that_cannot_be_placed_is_lost(site):
     assert nothing.reasons == (iv.Reason.OUTSIDE_MAP,)
     # A region cannot hold a last scan that sees nothing.
     region = iv.Region.circle(tuple(site.places[0].position[:2]), 2.0)
-    held = iv.locate(site.atlas, [scan, blind(scan)], motions=still, prior=region)
+    held = iv.locate(site.atlas, [scan, blind(scan)], motions=still, region=region)
     assert held.verdict == "lost"

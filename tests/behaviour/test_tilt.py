@@ -142,7 +142,7 @@ def test_without_ground_in_view_the_walls_say_which_way_is_up():
 
 def test_a_leaning_scan_is_found_on_a_street():
     for truth, scan in street()[0].asks(4, FEW):
-        answer = iv.locate(street_atlas(), scan, prior=iv.Region.around(truth, 10.0))
+        answer = iv.locate(street_atlas(), scan, region=iv.Region.around(truth, 10.0))
         assert np.linalg.norm(answer.best.pose.position - truth.position) < 0.5
         assert tilt_between(answer.best.pose, truth) < 1.0
 
@@ -168,7 +168,7 @@ def test_a_leaning_scan_lies_in_a_prior_that_excludes_where_it_fits_best(gap, ti
         beside = iv.Region.circle(centre, 0.8)
         away = iv.Region.circle(free().position[:2], 0.5).towards(free().yaw + 0.2 + gap, 0.2)
         for prior in (beside, away):
-            answer = iv.locate(house_atlas(), leaning(0), prior=prior, tilt=tilt)
+            answer = iv.locate(house_atlas(), leaning(0), region=prior, tilt=tilt)
             rows = [estimate.pose.vector for estimate in answer.estimates]
             assert all(prior.holds(np.atleast_2d(row))[0] for row in rows)
             assert rows or answer.verdict == "lost"
@@ -191,11 +191,11 @@ def test_leaning_scans_are_located_together_on_the_right_map_of_several(told):
 def test_leaning_scans_keep_to_a_prior_by_name():
     scans, told = [leaning(k) for k in range(2)], motions(LEANS[:2])
     here = iv.Region.circle(LEANS[1].position[:2], 0.5)
-    answer = iv.locate(maps(), scans, motions=told, prior={"house": here, "room": None})
+    answer = iv.locate(maps(), scans, motions=told, region={"house": here, "room": None})
     assert answer.verdict == "unique"
     assert right(answer, LEANS[1], "house")
     there = {"moved": iv.Region.circle([10.5, 0.0], 1.0), "room": None}
-    answer = iv.locate(maps(), scans, motions=told, prior=there)
+    answer = iv.locate(maps(), scans, motions=told, region=there)
     assert answer.verdict != "unique"
     for estimate in answer.estimates:
         row = np.atleast_2d(estimate.pose.vector)

@@ -116,7 +116,7 @@ def test_without_odometry_the_scans_say_how_the_robot_moves(name):
 def test_a_tracker_goes_on_from_its_state_bit_for_bit_whatever_the_threads(name, aided, near):
     atlas, poses = SITES[name].atlas, way(name)[:8]
     prior = None if near is None else Region.around(poses[0], near)
-    tracker = Tracker(atlas, prior=prior, drift=Drift(along=0.06))
+    tracker = Tracker(atlas, region=prior, drift=Drift(along=0.06))
     drive(tracker, name, poses[:5], aided=aided, noise=0.0)
     again = Tracker.from_state(atlas, json.loads(json.dumps(tracker.state())))
     assert again.drift == tracker.drift == Drift(along=0.06)
@@ -154,7 +154,7 @@ def test_a_reset_tracker_is_a_new_one_that_has_driven(name):
 def test_a_dock_is_kept_to_and_odometry_alone_carries_on(name):
     site, poses = SITES[name], way(name, tilt=0.03)[:4]
     dock = Region.around(poses[0], 0.5, 0.5)
-    tracker = Tracker(site.atlas, prior=dock)
+    tracker = Tracker(site.atlas, region=dock)
     nothing = tracker.move(exact(name, poses, 0))
     assert (nothing.verdict, nothing.reasons) == (Verdict.LOST, (Reason.NO_SCAN,))
     beliefs = drive(tracker, name, poses, noise=0.0)
@@ -259,9 +259,9 @@ def told_once(site):
 @pytest.mark.parametrize(
     ("make", "field", "code"),
     [
-        (lambda: Tracker(PLANE.world), "atlas", "invalid_value"),
-        (lambda: Tracker(SPACE.world), "atlas", "invalid_value"),
-        (lambda: Tracker(PLANE.atlas, prior=Pose()), "prior", "invalid_value"),
+        (lambda: Tracker(PLANE.world), "space", "invalid_value"),
+        (lambda: Tracker(SPACE.world), "space", "invalid_value"),
+        (lambda: Tracker(PLANE.atlas, region=Pose()), "region", "invalid_value"),
         (lambda: Tracker(PLANE.atlas, tilt=True), "tilt", "wrong_dimension"),
         (lambda: Tracker(PLANE.atlas).update(Pose(), None), "scan", "invalid_value"),
         (lambda: Tracker(PLANE.atlas).update(Pose(), look(SPACE)), "scan", "wrong_dimension"),

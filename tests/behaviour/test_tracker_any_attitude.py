@@ -104,9 +104,9 @@ def test_of_several_maps_the_right_one_is_told():
 def test_a_prior_holds_the_start_and_not_the_way():
     poses = way(HELD["any"], 4)
     near = Region.circle(poses[0].position[:2], 0.3)
-    check(follow(Tracker(house_atlas(), prior=near, any_attitude=True), poses)[-1], poses[-1])
+    check(follow(Tracker(house_atlas(), region=near, any_attitude=True), poses)[-1], poses[-1])
     elsewhere = Region.circle([10.5, 0.5], 0.5)
-    (belief,) = follow(Tracker(house_atlas(), prior=elsewhere, any_attitude=True), poses[:1])
+    (belief,) = follow(Tracker(house_atlas(), region=elsewhere, any_attitude=True), poses[:1])
     assert belief.verdict is not Verdict.UNIQUE
     slack = 0.5 + 0.5  # `same` of the settings: odometry may be off by that
     assert all(np.hypot(e.pose.x - 10.5, e.pose.y - 0.5) <= slack for e in belief.estimates)
@@ -136,9 +136,9 @@ def test_between_scans_odometry_carries_the_attitude_along():
     ("make", "field", "code"),
     [
         (lambda: Tracker(PLANE.atlas, any_attitude=True), "any_attitude", "wrong_dimension"),
-        (lambda: Tracker(house_atlas(), prior=Region.facing(0.0, 0.5), any_attitude=True),
-         "prior", "conflict"),
-        (lambda: held().reset(Region.facing(0.0, 0.5)), "prior", "conflict"),
+        (lambda: Tracker(house_atlas(), region=Region.facing(0.0, 0.5), any_attitude=True),
+         "region", "conflict"),
+        (lambda: held().reset(Region.facing(0.0, 0.5)), "region", "conflict"),
         (lambda: held().update(Pose(), look(way(HELD["any"], 1)[0])), "odometry", "conflict"),
     ],
 )  # fmt: skip

@@ -90,7 +90,7 @@ def test_twice_the_rate_gives_the_same_spread_over_the_same_way(turn):
     start, found = iv.Pose(2.3, 2.4, 0.7), []
     for parts in (12, 24):
         prior = iv.Region.around(start, 0.5, 0.2)
-        tracker = iv.Tracker(PLANE.atlas, prior=prior, drift=iv.Drift(still=0.02))
+        tracker = iv.Tracker(PLANE.atlas, region=prior, drift=iv.Drift(still=0.02))
         odometry = iv.Pose()
         tracker.update(odometry, PLANE.look(start), time=50.0)
         for k in range(parts):
@@ -143,7 +143,7 @@ def test_turning_on_the_spot_is_no_new_view_for_a_sensor_that_sees_all_around():
 def test_a_prior_of_the_robot_settles_twin_rooms_at_once(twins, aside):
     poses = way("plane", [(2.0, 4.0), (3.0, 3.8)])
     prior = iv.Region.around(aside @ poses[0], 0.8, 0.5)
-    beliefs = drive(iv.Tracker(twins, prior=prior), "plane", poses, world=twins.world, mount=MOUNT)
+    beliefs = drive(iv.Tracker(twins, region=prior), "plane", poses, world=twins.world, mount=MOUNT)
     assert unique(beliefs).all()
     far, _ = errors(beliefs, [aside @ pose for pose in poses])
     assert far.max() < 0.1
@@ -155,7 +155,7 @@ def test_a_prior_is_of_the_start_also_when_nothing_is_seen_there(twins, mount):
     poses = way("plane", [(2.0, 4.0), (3.2, 3.7)])
     bearings = np.radians(np.arange(0.0, 270.0, 2.0))
     blind = iv.Scan(bearings, np.where(np.arange(135) < 5, 2.0, np.inf), T_robot_sensor=mount)
-    tracker = iv.Tracker(twins, prior=iv.Region.around(poses[0], 0.5, 0.5))
+    tracker = iv.Tracker(twins, region=iv.Region.around(poses[0], 0.5, 0.5))
     assert tracker.update(poses[0], blind).reasons == (iv.Reason.SCAN_BLIND,)
     scan = PLANE.look(poses[-1], world=twins.world, mount=mount)
     belief = tracker.update(poses[-1], scan)

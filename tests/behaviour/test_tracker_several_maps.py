@@ -93,7 +93,7 @@ def test_a_robot_may_ride_at_any_moment():
     maps = {"floor 1": build(first), "floor 2": build(second)}
     lift, random = Pose(7.5, 6.0, 0.0), np.random.default_rng(6)
     links = [Link("floor 1", lift, "floor 2", lift)]
-    tracker = Tracker(maps, links=links, prior={"floor 1": None})
+    tracker = Tracker(maps, links=links, region={"floor 1": None})
     ways = (first, way((2.0, 6.0), (7.5, 6.0))), (second, way((7.5, 6.0), (11.0, 6.0)))
     there, on = (
         [tracker.update(pose, LIDAR.scan(plan, pose, random)) for pose in poses]
@@ -109,7 +109,7 @@ def test_many_floors_and_links_leave_one_place_on_each():
     names = [f"floor {k}" for k in range(6)]
     links = [Link(a, LIFT, b, LIFT) for a, b in combinations(names, 2)]
     maps = dict.fromkeys(names, floors()["floor 1"])
-    tracker = Tracker(maps, links=links, prior={"floor 0": None})
+    tracker = Tracker(maps, links=links, region={"floor 0": None})
     last = Robot(tracker).drive("floor 1", THERE)[-1]
     assert len(tracker.state()["poses"]) == len(names)
     assert {estimate.map for estimate in last.estimates} == set(names)
@@ -119,7 +119,7 @@ def test_many_floors_and_links_leave_one_place_on_each():
 def test_floors_alike_are_ambiguous_after_a_lift():
     maps = dict.fromkeys(("floor 1", "floor 2"), floors()["floor 1"])
     links = [Link("floor 1", LIFT, "floor 2", LIFT)]
-    tracker = Tracker(maps, links=links, prior={"floor 1": Region.around(THERE[0], 1.0)})
+    tracker = Tracker(maps, links=links, region={"floor 1": Region.around(THERE[0], 1.0)})
     beliefs = Robot(tracker).drive("floor 1", THERE)
     assert answer(beliefs[-4]) == (Verdict.UNIQUE, "floor 1")
     last = beliefs[-1]
@@ -132,7 +132,7 @@ def test_floors_alike_are_ambiguous_after_a_lift():
 
 def test_a_prior_is_of_a_map():
     maps = dict.fromkeys(("floor 1", "floor 2"), floors()["floor 1"])
-    last = Robot(Tracker(maps, prior={"floor 2": None})).drive("floor 1", THERE[:8])[-1]
+    last = Robot(Tracker(maps, region={"floor 2": None})).drive("floor 1", THERE[:8])[-1]
     assert answer(last) == (Verdict.UNIQUE, "floor 2")
 
 
@@ -147,7 +147,7 @@ def test_several_maps_in_space_are_told_apart():
 def test_a_tracker_on_several_maps_survives_a_restart():
     maps = floors()
     prior = {"floor 1": Region.around(THERE[0], 1.0), "floor 2": None}
-    tracker = Tracker(maps, links=[LINK], prior=prior)
+    tracker = Tracker(maps, links=[LINK], region=prior)
     robot = Robot(tracker)
     robot.drive("floor 1", THERE[:6])
     state = json.loads(json.dumps(tracker.state()))
@@ -185,7 +185,7 @@ def of_one(tracker):
         (lambda: on_two(links=[Link("a", HERE, "c", HERE)]), "links", "invalid_value"),
         (lambda: on_two(links=[Link("a", HERE, "a", HERE)]), "links", "invalid_value"),
         (lambda: on_two(links=[Link("a", (0, 0, 0), "b", HERE)]), "links", "invalid_value"),
-        (lambda: on_two(prior=Region.circle([0.0, 0.0], 1.0)), "prior", "invalid_value"),
+        (lambda: on_two(region=Region.circle([0.0, 0.0], 1.0)), "region", "invalid_value"),
         (lambda: of_one(on_two()), "atlas", "conflict"),
     ],
 )  # fmt: skip

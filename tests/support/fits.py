@@ -13,9 +13,9 @@ from isovist.sensing.scan_sequence import join_scans
 USUAL = iv.LocalizationSettings()
 
 
-def candidates(atlas, scan, settings=USUAL, prior=None, **how):
+def candidates(atlas, scan, settings=USUAL, region=None, **how):
     """What the search of one map finds."""
-    return search(atlas, scan, prior, settings, **how)
+    return search(atlas, scan, region, settings, **how)
 
 
 def sought(maps, scan, settings=USUAL, **how):

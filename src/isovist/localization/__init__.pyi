@@ -21,7 +21,7 @@ from isovist.localization.look import look_closer as look_closer
 from isovist.localization.look import look_once as look_once
 from isovist.localization.many import asking as asking
 from isovist.localization.maps import on_map as on_map
-from isovist.localization.maps import prior_of as prior_of
+from isovist.localization.maps import search_region as search_region
 from isovist.localization.maps import seek as seek
 from isovist.localization.maps import site_of as site_of
 from isovist.localization.outlines import TOGETHER as TOGETHER

@@ -44,7 +44,7 @@ SENTENCES: dict[Reason, Callable[[Facts], str]] = {
         "and is the map of this place?"
     ),
     Reason.NO_CANDIDATES: lambda _: (
-        "No place of the map can be tried: the prior leaves none, or the scan sees nothing."
+        "No place of the map can be tried: the region leaves none, or the scan sees nothing."
     ),
     Reason.POOR_FIT: lambda facts: (
         f"Nowhere in the map does the scan fit: at best {facts['inliers']:.0%} of the beams end at "
@@ -74,7 +74,7 @@ SENTENCES: dict[Reason, Callable[[Facts], str]] = {
     ),
     Reason.SEARCH_INCOMPLETE: lambda _: (
         "One place explains the scan best, but more places are like it than were tried. Give a "
-        "prior, or move and look again."
+        "region, or move and look again."
     ),
     Reason.SEARCHES_DISAGREE: lambda _: (
         "A closer look found another place than the first one did, which explains the scan "

@@ -24,7 +24,7 @@ from isovist.atlas.matching.beams import Fit
 from isovist.basis.directional_basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Estimate, Verdict
-from isovist.localization.maps import Prior, Regions, seek
+from isovist.localization.maps import Regions, SearchRegion, seek
 from isovist.localization.reasons import Facts, Reason
 from isovist.localization.refine import Fits, refine, refuted, witnesses_of
 from isovist.localization.settings import LocalizationSettings
@@ -43,7 +43,7 @@ ASKED = 4
 FLAT = "`any_attitude` is for maps in space; this atlas is of the plane."
 LEVEL = "A Pose is a motion on level ground. In any attitude give `motions` as Pose3."
 HEADED = (
-    "A heading says nothing of a robot in any attitude. Give a `prior` without one, e.g. "
+    "A heading says nothing of a robot in any attitude. Give a `region` without one, e.g. "
     "Region.circle."
 )
 
@@ -72,36 +72,40 @@ class Stance:
         return np.asarray((robot @ self.tilt.inverse @ self.scan.T_robot_level).vector)
 
 
-def check_attitude(atlas: SearchSpace, prior: Prior, motions: Sequence[AnyPose]) -> None:
+def check_attitude(atlas: SearchSpace, region: SearchRegion, motions: Sequence[AnyPose]) -> None:
     """An error unless scans from any attitude can be located so."""
     if atlas.dimension != 3:
         raise InputError(FLAT, code="wrong_dimension", field="any_attitude")
     if not all(isinstance(motion, Pose3) for motion in motions):
         raise InputError(LEVEL, field="motions")
-    regions = prior.regions.values() if isinstance(prior, Regions) else (prior,)
-    if any(region is not None and region.heading is not None for region in regions):
-        raise InputError(HEADED, code="conflict", field="prior")
+    regions = region.regions.values() if isinstance(region, Regions) else (region,)
+    if any(part is not None and part.heading is not None for part in regions):
+        raise InputError(HEADED, code="conflict", field="region")
 
 
 def in_any_attitude(
-    atlas: SearchSpace, scan: ScanInput, prior: Prior, ask: Ask, settings: LocalizationSettings
+    atlas: SearchSpace,
+    scan: ScanInput,
+    region: SearchRegion,
+    ask: Ask,
+    settings: LocalizationSettings,
 ) -> tuple[Answer, ScanInput, Pose3]:
     """The answer about a level robot, its scan as it was asked, and A of (1).
 
     Args:
         atlas: The map in space, described.
         scan: What the sensor saw; what it tells of its roll and pitch is not believed.
-        prior: Where the robot may be.
+        region: Where the robot may be.
         ask: Locates the scan of a level robot, with roll and pitch fitted.
         settings: How to look and to judge.
     """
     start = perf_counter()
     last = last_scan(scan)
     assert isinstance(last, CloudScan)  # as the map is in space
-    answer, stance = _best(atlas, scan, prior, up_directions(last), ask, settings)
+    answer, stance = _best(atlas, scan, region, up_directions(last), ask, settings)
     if answer.verdict is Verdict.LOST:
         more = DirectionalBasis.fibonacci(ALL_ROUND).directions
-        again, other = _best(atlas, scan, prior, more, ask, settings)
+        again, other = _best(atlas, scan, region, more, ask, settings)
         if _score(again) > _score(answer):
             answer, stance = again, other
     timing, total = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
@@ -127,13 +131,13 @@ def _turned(estimate: Estimate, by: Pose3) -> Estimate:
 def _best(
     atlas: SearchSpace,
     scan: ScanInput,
-    prior: Prior,
+    region: SearchRegion,
     ups: FloatArray,
     ask: Ask,
     settings: LocalizationSettings,
 ) -> tuple[Answer, Stance | None]:
     """The answer by the best of some ways up, in the frame of its level robot."""
-    alive = stances(atlas, scan, prior, ups, settings)
+    alive = stances(atlas, scan, region, ups, settings)
     if not alive:
         return Answer(Verdict.LOST, (Reason.NO_CANDIDATES,), (), dict.fromkeys(STEPS, 0.0)), None
     answers = [(ask(one.scan), one) for one in alive[:ASKED]]
@@ -150,7 +154,7 @@ def _best(
 def stances(
     atlas: SearchSpace,
     scan: ScanInput,
-    prior: Prior,
+    region: SearchRegion,
     ups: FloatArray,
     settings: LocalizationSettings,
 ) -> list[Stance]:
@@ -158,7 +162,7 @@ def stances(
 
     Best first; none where the scan fits nowhere.
     """
-    seen = (_stance(atlas, scan, prior, up, settings) for up in ups)
+    seen = (_stance(atlas, scan, region, up, settings) for up in ups)
     tried: list[Stance] = []
     for one in sorted((one for one in seen if one is not None), key=lambda one: -one.score):
         if not any(_same(one.pose, known.pose, settings) for known in tried):
@@ -174,14 +178,14 @@ def stances(
 def _stance(
     atlas: SearchSpace,
     scan: ScanInput,
-    prior: Prior,
+    region: SearchRegion,
     up: FloatArray,
     settings: LocalizationSettings,
 ) -> Stance | None:
     """The scan with that way up, in the frame of the sensor, at a glance."""
     level, tilt = _levelled(scan, last_scan(scan).T_robot_sensor.rotation @ up)
     few = fewer(settings)
-    seeds = seek(atlas, level, prior, few).poses
+    seeds = seek(atlas, level, region, few).poses
     fits = refine(atlas, level, seeds, few, keep=1, tilt=True, thorough=True)
     if len(fits) == 0:
         return None

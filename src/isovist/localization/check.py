@@ -109,8 +109,9 @@ def gap_of(a: AnyPose, b: AnyPose) -> tuple[float, float]:
     return float(np.linalg.norm(b.position - a.position)), abs(float(wrap_angle(b.yaw - a.yaw)))
 
 
+@accept_old_names
 def check(
-    atlas: AnyMaps,
+    space: AnyMaps,
     scan: AnyScan,
     pose: AnyPose,
     covariance: FloatArray | None = None,
@@ -125,7 +126,7 @@ def check(
     its covariance together with that of the fit, where this is wider.
 
     Args:
-        atlas: The map, described (`build`), or several by name.
+        space: The map, described (`build`), or several by name.
         scan: What the sensor saw: of the plane for a map of the plane, points for one in space.
         pose: T_world_robot that is claimed; a `Pose3` in space.
         covariance: Of (x, y, yaw) of that claim, in m and rad, shape (3, 3).
@@ -133,14 +134,14 @@ def check(
         thorough: Search the whole map for rivals, as `locate` does, instead of a glance.
         settings: How to locate.
     """
-    if not isinstance(atlas, Atlas | Mapping) or not isinstance(scan, Scan | CloudScan):
+    if not isinstance(space, Atlas | Mapping) or not isinstance(scan, Scan | CloudScan):
         raise InputError.about(
             "check",
             f"needs an atlas and a scan, "
-            f"got {type(atlas).__name__} and {type(scan).__name__}. "
+            f"got {type(space).__name__} and {type(scan).__name__}. "
             "`build` makes an atlas of a map, `read_scan` a scan of a file.",
         )
-    site = site_of(atlas)
+    site = site_of(space)
     map = _named(site, map)
     spread = _checked(site, scan, pose, covariance)
     chosen = checked_settings(LocalizationSettings, settings)

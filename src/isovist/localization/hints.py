@@ -17,10 +17,18 @@ from isovist.atlas.multimap import MultiMap
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.choice import of_answer
 from isovist.localization.look import attempt
-from isovist.localization.maps import AnyMaps, AnyPrior, Prior, on_map, prior_of, site_of
+from isovist.localization.maps import (
+    AnyMaps,
+    AnyRegion,
+    SearchRegion,
+    on_map,
+    search_region,
+    site_of,
+)
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.twists import SCALES, WIDER, margins, rescaled
 from isovist.poses import AnyPose
+from isovist.renamed import accept_old_names
 from isovist.sensing.scan_sequence import ScanInput, join_scans
 from isovist.settings import checked_settings
 
@@ -51,30 +59,31 @@ class Hint:
     map: str | None = None
 
 
+@accept_old_names
 def hints(
-    atlas: AnyMaps,
+    space: AnyMaps,
     scan: ScanInput | Sequence[AnyScan],
     answer: Answer,
     *,
     motions: Sequence[AnyPose] | None = None,
-    prior: AnyPrior = None,
+    region: AnyRegion = None,
     settings: LocalizationSettings | None = None,
 ) -> tuple[Hint, ...]:
     """What would fit instead, best first; nothing for an answer that is unique.
 
     Args:
-        atlas: The map, described, or several by name.
+        space: The map, described, or several by name.
         scan: What the sensor saw, or a list of such scans.
         answer: Of `locate` for this scan.
         motions: Between several scans, as for `locate`.
-        prior: That was given to it.
+        region: That was given to it.
         settings: How to locate.
     """
     if answer.verdict is Verdict.UNIQUE:
         return ()
     chosen = checked_settings(LocalizationSettings, settings)
-    seen, site = join_scans(scan, motions), site_of(atlas)
-    held = prior_of(site, prior)
+    seen, site = join_scans(scan, motions), site_of(space)
+    held = search_region(site, region)
     here = of_answer(site, answer) if held is None else site
     if here is None:
         return ()
@@ -101,13 +110,13 @@ def hints(
 
 
 def _place(
-    atlas: SearchSpace, scan: ScanInput, prior: Prior, settings: LocalizationSettings
+    atlas: SearchSpace, scan: ScanInput, region: SearchRegion, settings: LocalizationSettings
 ) -> Estimate | None:
     """The only place of a scan, if it has one."""
     held = scan.within(atlas.diagonal)
     if held is None:
         return None
-    answer = attempt(atlas, held, prior, settings)
+    answer = attempt(atlas, held, region, settings)
     return answer.best if answer.verdict is Verdict.UNIQUE else None
 
 

@@ -20,7 +20,15 @@ from isovist.localization.choice import told as unseen
 from isovist.localization.floors import MANY, pays
 from isovist.localization.judge import judge
 from isovist.localization.look import First, held_by, look_closer, look_once
-from isovist.localization.maps import AnyMaps, AnyPrior, Prior, Regions, prior_of, site_of, told
+from isovist.localization.maps import (
+    AnyMaps,
+    AnyRegion,
+    Regions,
+    SearchRegion,
+    search_region,
+    site_of,
+    told,
+)
 from isovist.localization.proof import IN_SPACE
 from isovist.localization.proof import prove as prove_answer
 from isovist.localization.reasons import Facts, Reason
@@ -53,12 +61,12 @@ PROVED = "A proof is of one map, got {} by name. Prove it on the map of the answ
 
 @accept_old_names
 def locate(
-    atlas: AnyMaps | SearchSpace,
+    space: AnyMaps | SearchSpace,
     scan: AnyScan | ScanSequence | Sequence[AnyScan],
     *,
     motions: Sequence[AnyPose] | None = None,
     drift: Drift | None = None,
-    prior: AnyPrior = None,
+    region: AnyRegion = None,
     tilt: bool = False,
     any_attitude: bool = False,
     prove: bool = False,
@@ -66,7 +74,7 @@ def locate(
     settings: LocalizationSettings | None = None,
     backend: str | None = None,
 ) -> Answer:
-    """Find where in the atlas the scan was taken.
+    """Find the pose of the robot from one scan, or from several that odometry joins.
 
     Search every node and heading, fit the best to the walls, rate them by ray casting, then
     judge: unique, ambiguous or lost.  Unless one place is the only one, almost certainly right, and
@@ -79,13 +87,13 @@ def locate(
     is the pose at the last.  On several maps the answer says which, too (`maps`).
 
     Args:
-        atlas: The map, described (`build`), or several by name.
+        space: The map, described (`build`), or several by name.
         scan: What the sensor saw: of the plane for a map of the plane, points for one in space;
             or a list of such scans, oldest first.
         motions: Of several scans: the robot at each after the first, in its frame at the one
             before, as odometry tells it.
         drift: How far the motions can be trusted; as for a `Tracker`.
-        prior: Where the robot may be, at the last scan; everywhere when `None`.  The answer lies
+        region: Where the robot may be, at the last scan; everywhere when `None`.  The answer lies
             in it.  Of several maps, regions by name, on the others of which it is not.
         tilt: In space, fit roll and pitch too, in any case; otherwise they are fitted where the
             scan shows that they are not what it tells (`tilts`).
@@ -101,34 +109,34 @@ def locate(
     """
     with using(backend):
         return _located(
-            atlas, scan, motions, drift, prior, tilt, any_attitude, prove, budget_s,
+            space, scan, motions, drift, region, tilt, any_attitude, prove, budget_s,
             settings,
         )  # fmt: skip
 
 
 def _located(
-    atlas: AnyMaps | SearchSpace,
+    space: AnyMaps | SearchSpace,
     scan: AnyScan | ScanSequence | Sequence[AnyScan],
     motions: Sequence[AnyPose] | None,
     drift: Drift | None,
-    prior: AnyPrior,
+    region: AnyRegion,
     tilt: bool,
     any_attitude: bool,
     prove: bool,
     budget_s: float | None,
     settings: LocalizationSettings | None,
 ) -> Answer:
-    known = isinstance(atlas, SearchSpace | Mapping)
+    known = isinstance(space, SearchSpace | Mapping)
     if not known or not isinstance(scan, AnyScan | ScanSequence | list | tuple):
         raise InputError.about(
             "locate",
             f"needs an atlas and a scan, "
-            f"got {type(atlas).__name__} and {type(scan).__name__}. "
+            f"got {type(space).__name__} and {type(scan).__name__}. "
             "`build` makes an atlas of a map, `read_scan` a scan of a file.",
         )
     seen = join_scans(scan, motions, drift)
-    site = site_of(atlas)
-    held_to = prior_of(site, prior)
+    site = site_of(space)
+    held_to = search_region(site, region)
     if budget_s is not None and not budget_s >= 0.0:
         raise InputError.about("budget_s", f"must be a time in s, 0 or more, got {budget_s:g}.")
     if budget_s is not None and not prove:
@@ -228,7 +236,7 @@ def _check_several(atlas: SearchSpace, scan: ScanSequence, prove: bool) -> None:
 def _proved(
     atlas: Atlas,
     scan: AnyScan,
-    prior: Region | None,
+    region: Region | None,
     answer: Answer,
     settings: LocalizationSettings,
     tilt: bool,
@@ -241,13 +249,13 @@ def _proved(
         limits = replace(limits, seconds=budget_s)
     elif answer.verdict is not Verdict.UNIQUE:
         limits = replace(limits, seconds=LISTED_S)
-    found = prove_answer(atlas, scan, answer, prior, settings, limits)
+    found = prove_answer(atlas, scan, answer, region, settings, limits)
     if len(found.places):
         new = refine(atlas, scan, found.places, settings, tilt=tilt, thorough=True)
         known = [estimate.pose @ scan.T_robot_level for estimate in answer.estimates]
         poses = np.concatenate([np.stack([pose.vector for pose in known]), new.poses])
         fits = refit(atlas, new.beams, poses, settings, tilt=tilt)
-        fits = held_by(atlas, scan, prior, fits)
+        fits = held_by(atlas, scan, region, fits)
         again = judge(atlas, scan, fits, settings)
         if answer.verdict is Verdict.UNIQUE or again.verdict is not Verdict.UNIQUE:
             answer = replace(again, timing_ms=answer.timing_ms)
@@ -261,13 +269,13 @@ def _doubted(
     atlas: SearchSpace,
     scan: ScanInput,
     answer: Answer,
-    prior: Prior,
+    region: SearchRegion,
     settings: LocalizationSettings,
 ) -> Answer:
     """A unique answer, or what is left of it when the scan would fit better twisted."""
     start = perf_counter()
     assert answer.best is not None
-    reason, facts = doubt(atlas, scan, answer.best, prior, settings)
+    reason, facts = doubt(atlas, scan, answer.best, region, settings)
     if reason is not None:
         proof = None if answer.proof is None else replace(answer.proof, unique=False)
         facts = {**answer.facts, **facts}

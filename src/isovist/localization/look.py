@@ -16,7 +16,7 @@ from isovist.localization.choice import FEW
 from isovist.localization.copies import copies
 from isovist.localization.floors import MANY
 from isovist.localization.judge import is_same, judge
-from isovist.localization.maps import Prior, Regions, Sought, seek
+from isovist.localization.maps import Regions, SearchRegion, Sought, seek
 from isovist.localization.reasons import Reason
 from isovist.localization.refine import Fits, refine
 from isovist.localization.search import Candidates
@@ -42,7 +42,7 @@ simulate`; `benchmarks.sparse`)."""
 def look_once(
     atlas: SearchSpace,
     scan: ScanInput,
-    prior: Prior,
+    region: SearchRegion,
     settings: LocalizationSettings,
     tilt: bool = False,
     *,
@@ -67,9 +67,9 @@ def look_once(
     if among is not None:
         candidates = among
     elif against is None:
-        candidates = seek(atlas, scan, prior, settings, thorough=thorough)
+        candidates = seek(atlas, scan, region, settings, thorough=thorough)
     else:
-        candidates = rivals_of(against, atlas, scan, prior, settings)
+        candidates = rivals_of(against, atlas, scan, region, settings)
     searched = perf_counter()
     found = None if not known else np.concatenate([_sensors(one, scan) for one in known])
     fits = refine(
@@ -79,7 +79,7 @@ def look_once(
         alike = copies(atlas, scan, fits, settings)
         if len(alike):
             fits = fits.joined(refine(atlas, scan, alike, settings, tilt=tilt, thorough=True))
-    fits = held_by(atlas, scan, prior, fits)
+    fits = held_by(atlas, scan, region, fits)
     refined = perf_counter()
     # A first look in space is followed by a closer one unless it leads; only then its ratings count
     # to the last nat.
@@ -101,15 +101,15 @@ def rivals_of(
     answer: Answer,
     atlas: SearchSpace,
     scan: ScanInput,
-    prior: Prior,
+    region: SearchRegion,
     settings: LocalizationSettings,
 ) -> Candidates:
     """Places of an answer in space, where it `has_rivals`, and those that may be as good."""
     assert isinstance(atlas, SpaceAtlas)
     assert isinstance(scan, CloudScan)
-    assert not isinstance(prior, Regions)
+    assert not isinstance(region, Regions)
     trusted = answer.verdict is Verdict.UNIQUE
-    return rivals(atlas, scan, prior, settings, _sensors(answer, scan), trusted=trusted)
+    return rivals(atlas, scan, region, settings, _sensors(answer, scan), trusted=trusted)
 
 
 def _sensors(answer: Answer, scan: ScanInput) -> FloatArray:
@@ -137,7 +137,7 @@ def leads(
 def look_closer(
     site: SearchSpace,
     scan: ScanInput,
-    prior: Prior,
+    region: SearchRegion,
     settings: LocalizationSettings,
     tilt: bool,
     look: First,
@@ -148,13 +148,13 @@ def look_closer(
         return first
     spent, known = first.timing_ms, [first]
     if has_rivals(site, scan, first):
-        answer, sure = look_once(site, scan, prior, settings, tilt, thorough=True, against=first)
+        answer, sure = look_once(site, scan, region, settings, tilt, thorough=True, against=first)
         spent = _sum(spent, answer.timing_ms)
         known += [answer] if answer.estimates else []
         apart = first.verdict is Verdict.UNIQUE and not agree(first, answer, settings)
         if sure and answer.verdict is Verdict.UNIQUE and not apart:
             return replace(answer, timing_ms=spent)
-    look_again = partial(look_once, site, scan, prior, tilt=tilt, thorough=True, known=known)
+    look_again = partial(look_once, site, scan, region, tilt=tilt, thorough=True, known=known)
     answer, sure = look_again(settings)
     large = isinstance(site, Atlas) and site.size > MANY
     few, many = settings.seeds
@@ -165,7 +165,7 @@ def look_closer(
         answer, sure = look_again(replace(settings, seeds=(few, many * times)))
     elif site.dimension == 2 and not large and answer.verdict is Verdict.UNIQUE and not sure:
         start = perf_counter()
-        more = seek(site, scan, prior, replace(settings, seeds=(few, many * MORE)), thorough=True)
+        more = seek(site, scan, region, replace(settings, seeds=(few, many * MORE)), thorough=True)
         sought = dict.fromkeys(answer.timing_ms, 0.0)
         sought["search"] = sought["total"] = 1e3 * (perf_counter() - start)
         spent = _sum(spent, sought)
@@ -211,14 +211,14 @@ def _sum(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, f
 
 
 def attempt(
-    atlas: SearchSpace, scan: ScanInput, prior: Prior, settings: LocalizationSettings
+    atlas: SearchSpace, scan: ScanInput, region: SearchRegion, settings: LocalizationSettings
 ) -> Answer:
     """What one look gives; nothing is doubted yet."""
-    return look_once(atlas, scan, prior, settings)[0]
+    return look_once(atlas, scan, region, settings)[0]
 
 
-def held_by(atlas: SearchSpace, scan: ScanInput, prior: Prior, fits: Fits) -> Fits:
-    """Those fits that the prior allows."""
-    if prior is None:
+def held_by(atlas: SearchSpace, scan: ScanInput, region: SearchRegion, fits: Fits) -> Fits:
+    """Those fits that the region allows."""
+    if region is None:
         return fits
-    return fits.select(prior.holds((atlas.lift(fits.poses) @ scan.T_level_robot).vector))
+    return fits.select(region.holds((atlas.lift(fits.poses) @ scan.T_level_robot).vector))

@@ -18,7 +18,7 @@ from isovist.compute.infra import threads
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
 from isovist.localization.locate import locate
-from isovist.localization.maps import AnyMaps, AnyPrior, site_of
+from isovist.localization.maps import AnyMaps, AnyRegion, site_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.workers import ASKED, Workers, groups_of
 from isovist.renamed import accept_old_names
@@ -27,10 +27,10 @@ from isovist.sensing.scan_sequence import ScanSequence
 
 @accept_old_names
 def locate_many(
-    atlas: AnyMaps,
+    space: AnyMaps,
     scans: Sequence[AnyScan | ScanSequence],
     *,
-    prior: AnyPrior = None,
+    region: AnyRegion = None,
     tilt: bool = False,
     any_attitude: bool = False,
     prove: bool = False,
@@ -47,9 +47,9 @@ def locate_many(
     a card of both scans that take turns.
 
     Args:
-        atlas: The map, described, or several by name.
+        space: The map, described, or several by name.
         scans: Each taken by itself; several that odometry joins are one (`sensing.scan_sequence`).
-        prior: Where the robot may be, at all of them.
+        region: Where the robot may be, at all of them.
         tilt: As for `locate`, like all that follow.
         any_attitude: The same.
         prove: The same; proofs take all cores, so that these scans come one after the other.
@@ -70,20 +70,20 @@ def locate_many(
     with using(backend) as computing:
         name = computing.name
     how = {
-        "prior": prior, "tilt": tilt, "any_attitude": any_attitude,
+        "region": region, "tilt": tilt, "any_attitude": any_attitude,
         "prove": prove, "budget_s": budget_s, "settings": settings, "backend": name,
     }  # fmt: skip
     answers: list[Answer] = []
     told: Iterator[list[Answer]]
     with ExitStack() as stack:
         if workers is None:
-            told = ([one] for one in each_answer(atlas, scans, how))
+            told = ([one] for one in each_answer(space, scans, how))
         else:
             kept = workers
             if not isinstance(kept, Workers):
-                kept = stack.enter_context(Workers(atlas, kept))
+                kept = stack.enter_context(Workers(space, kept))
             some = groups_of(scans, kept.count)
-            told = threads.in_order(kept.asking(atlas, how), some, ASKED * kept.count)
+            told = threads.in_order(kept.asking(space, how), some, ASKED * kept.count)
         for these in told:
             answers += these
             if progress is not None:
@@ -92,7 +92,7 @@ def locate_many(
 
 
 def each_answer(
-    atlas: AnyMaps | SearchSpace,
+    space: AnyMaps | SearchSpace,
     scans: Sequence[AnyScan | ScanSequence],
     how: Mapping[str, object],
     first: int = 0,
@@ -100,12 +100,12 @@ def each_answer(
     """Answers in order, as many at once as the backend makes use of.
 
     Args:
-        atlas: The map, described, or several by name.
+        space: The map, described, or several by name.
         scans: Each taken by itself.
         how: Further arguments of `locate`.
         first: Number of the first.
     """
-    ask = asking(atlas, **how)
+    ask = asking(space, **how)
 
     def numbered(number: int, scan: AnyScan | ScanSequence) -> Answer:
         return ask(first + number, scan)
@@ -117,12 +117,12 @@ def each_answer(
 
 
 def asking(
-    atlas: AnyMaps | SearchSpace, **how: object
+    space: AnyMaps | SearchSpace, **how: object
 ) -> Callable[[int, AnyScan | ScanSequence], Answer]:
     """`locate` with the number of the scan in its errors; arguments are those of `locate`."""
     with using(how.get("backend")) as computing:  # type: ignore[arg-type]
         how["backend"] = computing.name  # which threads do not know by themselves
-    site = site_of(atlas) if isinstance(atlas, Mapping) else atlas
+    site = site_of(space) if isinstance(space, Mapping) else space
 
     def ask(number: int, scan: AnyScan | ScanSequence) -> Answer:
         try:

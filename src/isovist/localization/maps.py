@@ -59,8 +59,8 @@ class Regions:
         return held
 
 
-Prior = Region | Regions | None
-AnyPrior = Region | Mapping[str, Region | None] | None
+SearchRegion = Region | Regions | None
+AnyRegion = Region | Mapping[str, Region | None] | None
 """What a user gives: a region of one map, or regions by name of several."""
 
 
@@ -72,33 +72,33 @@ def site_of(atlas: AnyMaps | SearchSpace) -> SearchSpace:
     return MultiMap.of(atlas) if together is None else together
 
 
-def prior_of(site: SearchSpace, prior: AnyPrior) -> Prior:
-    """A prior as the site needs it: a region of one map, regions by name of several."""
-    if prior is None:
+def search_region(site: SearchSpace, region: AnyRegion) -> SearchRegion:
+    """A region as the site needs it: a region of one map, regions by name of several."""
+    if region is None:
         return None
     if not isinstance(site, MultiMap):
-        if not isinstance(prior, Region):
+        if not isinstance(region, Region):
             raise InputError.about(
-                "prior",
-                f"must be a Region, e.g. Region.around(pose, 2.0), got {type(prior).__name__}.",
+                "region",
+                f"must be a Region, e.g. Region.around(pose, 2.0), got {type(region).__name__}.",
             )
-        return prior
-    if not isinstance(prior, Mapping) or len(prior) == 0:
-        got = type(prior).__name__ if not isinstance(prior, Mapping) else "none"
+        return region
+    if not isinstance(region, Mapping) or len(region) == 0:
+        got = type(region).__name__ if not isinstance(region, Mapping) else "none"
         raise InputError(
-            "On several maps `prior` must say which map a Region is of, "
+            "On several maps `region` must say which map a Region is of, "
             f"e.g. {{{site.names[0]!r}: Region.around(pose, 2.0)}}, got {got}.",
-            field="prior",
+            field="region",
         )
-    for name, region in prior.items():
+    for name, part in region.items():
         if name not in site.names:
             known = ", ".join(repr(known) for known in site.names)
-            raise InputError.about("prior", f"is of {name!r}, and the maps are {known}.")
-        if region is not None and not isinstance(region, Region):
+            raise InputError.about("region", f"is of {name!r}, and the maps are {known}.")
+        if part is not None and not isinstance(part, Region):
             raise InputError.about(
-                "prior", f"of {name!r} must be a Region or None, got {type(region).__name__}."
+                "region", f"of {name!r} must be a Region or None, got {type(part).__name__}."
             )
-    return Regions(site, dict(prior))
+    return Regions(site, dict(region))
 
 
 def around(site: SearchSpace, pose: AnyPose, radius: float, tolerance: float) -> Region | Regions:
@@ -152,17 +152,17 @@ def _views(found: Found) -> tuple[tuple[Candidates, Any], ...]:
 
 
 def seek(
-    site: SearchSpace, scan: ScanInput, prior: Prior, settings: LocalizationSettings, *,
+    site: SearchSpace, scan: ScanInput, region: SearchRegion, settings: LocalizationSettings, *,
     thorough: bool = False, every: int = 1,
 ) -> Sought:  # fmt: skip
     """`several.seek` on one map, or on each of several."""
     if isinstance(site, Atlas):
-        assert not isinstance(prior, Regions)
-        return several.seek(site, scan, prior, settings, thorough=thorough, every=every)
+        assert not isinstance(region, Regions)
+        return several.seek(site, scan, region, settings, thorough=thorough, every=every)
     assert isinstance(site, MultiMap)  # there is no third kind
     scan = without_intensities(scan)
     most, limit = settings.share(site, settings.seeds[thorough]), np.inf
-    regions = dict.fromkeys(site.names) if prior is None else _regions(prior)
+    regions = dict.fromkeys(site.names) if region is None else _regions(region)
     asked = [number for number, name in enumerate(site.names) if name in regions]
 
     def one(number: int) -> Found:
@@ -205,9 +205,9 @@ def seek(
     return MapCandidates(np.concatenate(poses), each, site, others)
 
 
-def _regions(prior: Prior) -> Mapping[str, Region | None]:
-    assert isinstance(prior, Regions)  # as `prior_of` makes them for several maps
-    return prior.regions
+def _regions(region: SearchRegion) -> Mapping[str, Region | None]:
+    assert isinstance(region, Regions)  # as `search_region` makes them for several maps
+    return region.regions
 
 
 class _Dearest:

@@ -36,7 +36,7 @@ def prove(
     atlas: Atlas,
     scan: AnyScan,
     answer: Answer,
-    prior: Region | None,
+    region: Region | None,
     settings: LocalizationSettings,
     limits: ProofSettings,
 ) -> Findings:
@@ -46,7 +46,7 @@ def prove(
         atlas: The map, described; of the plane.
         scan: What the sensor saw.
         answer: That is to be proved; it must have an estimate.
-        prior: Where the robot may be: the proof is of places in it.
+        region: Where the robot may be: the proof is of places in it.
         settings: It was found with.
         limits: Of the search.
     """
@@ -74,15 +74,15 @@ def prove(
         atlas, beams, atlas.model(settings.model), floor, limits,
         known=np.array([*at, near / unit, turn]), seconds=limits.seconds,
     )  # fmt: skip
-    if prior is not None:
-        found = _allowed(atlas, scan, found, prior)
+    if region is not None:
+        found = _allowed(atlas, scan, found, region)
     discs = _regions(atlas, found, settings)
     lever = float(np.hypot(mount.x, mount.y))
     robots = (atlas.lift(discs[:, :3]) @ mount).vector
     wide = discs[:, 3] + 2.0 * lever * np.sin(0.5 * np.minimum(discs[:, 4], np.pi))
     premise = (
-        f"The robot is in free space of the map{'' if prior is None else ' and of the prior'}, and "
-        f"its {len(beams)} beams are worth at least "
+        f"The robot is in free space of the map{'' if region is None else ' and of the region'}, "
+        f"and its {len(beams)} beams are worth at least "
         f"{floor:.2f} nats on average there by the sensor model, {settings.refuted[1]:g} less than "
         f"at the best place, where {answer.best.inliers:.0%} of them end within "
         f"{3.0 * atlas.model(settings.model)[0]:.2f} m of a wall in view."
@@ -103,13 +103,13 @@ def prove(
     return Findings(proof, places[chosen])
 
 
-def _allowed(atlas: PlaneAtlas, scan: AnyScan, found: Survivors, prior: Region) -> Survivors:
-    """Those boxes from some pose of which the robot is in the prior."""
+def _allowed(atlas: PlaneAtlas, scan: AnyScan, found: Survivors, region: Region) -> Survivors:
+    """Those boxes from some pose of which the robot is in the region."""
     robots = (atlas.lift(atlas.from_cells(found.boxes[:, :3])) @ scan.T_level_robot).vector
     half, turn = found.boxes[:, 3:5].max(axis=0, initial=0.0)
     lever = float(np.hypot(scan.T_level_robot.x, scan.T_level_robot.y))
     margin = np.sqrt(2.0) * half * atlas.world.resolution + lever * turn
-    held = prior.holds(robots, margin, float(turn))
+    held = region.holds(robots, margin, float(turn))
     boxes = found.boxes[held]
     return replace(found, boxes=boxes, open=int(held[len(held) - found.open :].sum()))
 

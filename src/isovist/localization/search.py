@@ -118,7 +118,7 @@ class Candidates:
 def search(
     atlas: Atlas,
     scan: AnyScan,
-    prior: Region | None,
+    region: Region | None,
     settings: LocalizationSettings,
     *,
     thorough: bool = False,
@@ -131,31 +131,31 @@ def search(
     Args:
         atlas: The map, described.
         scan: What the sensor saw.
-        prior: Where the robot may be.
+        region: Where the robot may be.
         settings: How to search.
         thorough: Try every node in full, of a large site many more of them, and hand on ten times
             as many candidates.
         limit: Of a closer look: hand on none that costs more.
-        only: Nodes to search, in order, where there is no prior; all when `None`.
+        only: Nodes to search, in order, where there is no region; all when `None`.
         every: Of all nodes, search one in so many.
     """
     window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
     yaws = window.yaws(atlas.descriptors.shape[2], atlas.heading)
     step = 2.0 * np.pi / len(yaws)
     allowed = np.ones(len(yaws), dtype=np.bool_)
-    if prior is not None:
+    if region is not None:
         mount = scan.T_level_robot
         margin = atlas.spacing + float(np.hypot(mount.x, mount.y))
-        active = atlas.nodes_in(*prior.box(margin))
+        active = atlas.nodes_in(*region.box(margin))
         places = atlas.seeds(active, np.zeros(len(active)))[:, :2]
-        active = active[prior.contains(places, margin)]
-        allowed = prior.heads(yaws + mount.yaw, step)
+        active = active[region.contains(places, margin)]
+        allowed = region.heads(yaws + mount.yaw, step)
     else:
         active = np.arange(0, len(atlas.nodes), every) if only is None else only
-    if active.size == 0 or not window.seen.any() or (prior is not None and not allowed.any()):
+    if active.size == 0 or not window.seen.any() or (region is not None and not allowed.any()):
         none = atlas.seeds(np.empty(0, dtype=np.int64), np.empty(0))
         return Candidates(none, np.empty(0), np.inf, None, np.inf)
-    whole = prior is None and only is None
+    whole = region is None and only is None
     view = _View(atlas, window, allowed, settings, every if whole else 1)
     most = settings.share(atlas, settings.seeds[thorough])
     if not thorough and len(active) > quick.MANY:
@@ -166,10 +166,10 @@ def search(
         from isovist.compute.search.topk import cheapest_apart
 
         nodes, costs, headings = tried
-        if prior is not None:
+        if region is not None:
             places = atlas.seeds(nodes.repeat(costs.shape[1]), yaws[headings.ravel()])
             robots = (atlas.lift(places) @ scan.T_level_robot).vector
-            held = prior.holds(robots, atlas.spacing, step)
+            held = region.holds(robots, atlas.spacing, step)
             costs = np.where(held.reshape(costs.shape), costs, np.float32(np.inf))
         bits, apart = costs.view(np.uint32).ravel(), settings.candidates_apart(atlas)
         room = min(most, costs.size)

@@ -24,7 +24,7 @@ from isovist.atlas.matching.beams import Beams, Fit
 from isovist.atlas.multimap import MultiMap
 from isovist.localization.answer import Answer, Estimate
 from isovist.localization.judge import is_same
-from isovist.localization.maps import Prior, on_map, placed
+from isovist.localization.maps import SearchRegion, on_map, placed
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import covariances, information, of_robot
 from isovist.poses import Pose3
@@ -85,27 +85,27 @@ def settle(
     site: SearchSpace,
     scan: ScanInput,
     answer: Answer,
-    prior: Prior,
+    region: SearchRegion,
     settings: LocalizationSettings,
     told: ScanInput | None = None,
 ) -> Answer:
     """The answer, with the places that are not refuted fitted once more, tilts where they were.
 
     In the plane and of several scans it stays as it is, and a place does where it would leave the
-    prior or become another.  Scores stay those of the fit that was judged.
+    region or become another.  Scores stay those of the fit that was judged.
 
     Args:
         site: The map, or several side by side.
         scan: As it was asked.
         answer: With poses in the frame of the site.
-        prior: Where the robot may be.
+        region: Where the robot may be.
         settings: How to fit.
         told: The scan with the attitude that it was told to have; `scan` itself when `None`.
     """
     if not isinstance(scan, CloudScan):
         return answer
     start = perf_counter()
-    estimates = settled(site, scan, answer.estimates, prior, settings, told)
+    estimates = settled(site, scan, answer.estimates, region, settings, told)
     timing, spent = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
     for step in ("refine", "total"):
         timing[step] += spent
@@ -116,7 +116,7 @@ def settled(
     site: SearchSpace,
     scan: ScanInput,
     estimates: Sequence[Estimate],
-    prior: Prior,
+    region: SearchRegion,
     settings: LocalizationSettings,
     told: ScanInput | None = None,
 ) -> Sequence[Estimate]:
@@ -124,14 +124,14 @@ def settled(
     if not isinstance(scan, CloudScan):
         return estimates
     level = told if isinstance(told, CloudScan) else scan
-    return tuple(_settled(site, scan, one, prior, settings, level) for one in estimates)
+    return tuple(_settled(site, scan, one, region, settings, level) for one in estimates)
 
 
 def _settled(
     site: SearchSpace,
     scan: CloudScan,
     estimate: Estimate,
-    prior: Prior,
+    region: SearchRegion,
     settings: LocalizationSettings,
     told: CloudScan,
 ) -> Estimate:
@@ -149,7 +149,7 @@ def _settled(
     least = int(np.argmin(cost(fit, atlas, settings)))
     own = replace(own, pose=robots[least], covariance=readonly(spreads[least]))
     moved = replace(placed(site, own), map=estimate.map)
-    held = prior is None or bool(prior.holds(np.atleast_2d(moved.pose.vector))[0])
+    held = region is None or bool(region.holds(np.atleast_2d(moved.pose.vector))[0])
     return moved if held and is_same(moved.pose, estimate.pose, settings) else estimate
 
 

@@ -86,7 +86,7 @@ class ManyCandidates:
 def seek(
     atlas: Atlas,
     scan: ScanInput,
-    prior: Region | None,
+    region: Region | None,
     settings: LocalizationSettings,
     *,
     thorough: bool = False,
@@ -100,30 +100,30 @@ def seek(
     """
     if not isinstance(scan, ScanSequence):
         found = search(
-            atlas, scan, prior, settings, thorough=thorough, limit=limit, only=only, every=every
+            atlas, scan, region, settings, thorough=thorough, limit=limit, only=only, every=every
         )
         if not has_two_doors(atlas, scan, thorough):
             return found
         assert isinstance(atlas, SpaceAtlas)
         assert isinstance(scan, CloudScan)
-        other = nothing(np.inf)  # the prior leaves nothing, or nothing that is described is seen
+        other = nothing(np.inf)  # the region leaves nothing, or nothing that is described is seen
         if len(found.poses):
-            other = by_slices(atlas, scan, prior, settings, thorough=True)
+            other = by_slices(atlas, scan, region, settings, thorough=True)
         from_both = np.concatenate([other.poses, found.poses])
         return ManyCandidates(from_both, ((found, Pose3()), (other, Pose3())), atlas)
     each, poses, ranks = [], [], []
     for one, robot, place in zip(scan.scans, scan.robot_poses, scan.view_poses, strict=True):
         reach = None
-        if prior is not None:
-            reach = prior.grown(float(np.linalg.norm(robot.position[:2])), robot.yaw)
+        if region is not None:
+            reach = region.grown(float(np.linalg.norm(robot.position[:2])), robot.yaw)
         found = search(atlas, one, reach, settings, thorough=thorough, every=every)
         each.append((found, place))
         poses.append((atlas.lift(found.poses) @ place.inverse).vector)
         ranks.append(np.arange(len(found.poses)))
     moved = np.concatenate(poses)[np.argsort(np.concatenate(ranks), kind="stable")]
-    if prior is not None:
+    if region is not None:
         robots = (atlas.lift(moved) @ scan.T_level_robot).vector
-        moved = moved[prior.holds(robots, atlas.spacing, np.pi / atlas.settings.channels)]
+        moved = moved[region.holds(robots, atlas.spacing, np.pi / atlas.settings.channels)]
     moved = moved[unlike(moved, *settings.candidates_apart(atlas))]
     return ManyCandidates(moved, tuple(each), atlas)
 

@@ -116,7 +116,7 @@ def nothing(left_out: float) -> Candidates:
 def by_slices(
     atlas: SpaceAtlas,
     scan: CloudScan,
-    prior: Region | None,
+    region: Region | None,
     settings: LocalizationSettings,
     *,
     thorough: bool = False,
@@ -127,7 +127,7 @@ def by_slices(
     Args:
         atlas: The map, described.
         scan: What the sensor saw.
-        prior: Where the robot may be.
+        region: Where the robot may be.
         settings: How many are handed on: half as many as of the descriptors.
         thorough: Hand on ten times as many.
         known: Poses that may explain the scan, shape (K, 6): only what costs less than `lead` times
@@ -141,7 +141,7 @@ def by_slices(
     ends, masks = _standing_out(scan, plane, usual)
     if len(ends) < FEWEST:
         return nothing(0.0)
-    places, heads = _first_boxes(atlas, plan, scan.T_level_robot, prior)
+    places, heads = _first_boxes(atlas, plan, scan.T_level_robot, region)
     ends, dropped, limit, turns = ends / plan.unit, np.inf, NO_LIMIT, TURNS
     whole = known is not None
     if known is not None:
@@ -175,9 +175,9 @@ def by_slices(
     order = np.argsort(costs, kind="stable")
     order = order[costs[order] >= 0.0]
     poses = _poses(atlas, plan, boxes[order], turns, usual)
-    if prior is not None:
+    if region is not None:
         robots = (atlas.lift(poses) @ scan.T_level_robot).vector
-        held = prior.holds(robots, 2.0 * atlas.spacing, 4.0 * np.pi / turns)
+        held = region.holds(robots, 2.0 * atlas.spacing, 4.0 * np.pi / turns)
         poses, order = poses[held], order[held]
     most = max(settings.share(atlas, settings.seeds[thorough]) // 2, 1)
     chosen = unlike(poses, *settings.candidates_apart(atlas), most)
@@ -189,7 +189,7 @@ def by_slices(
 def rivals(
     atlas: SpaceAtlas,
     scan: CloudScan,
-    prior: Region | None,
+    region: Region | None,
     settings: LocalizationSettings,
     poses: FloatArray,
     *,
@@ -201,24 +201,24 @@ def rivals(
     """
     seeds, known = nothing(np.inf), poses[:1]
     if not trusted:
-        seeds = by_slices(atlas, scan, prior, settings)
+        seeds = by_slices(atlas, scan, region, settings)
         known = np.concatenate([known, seeds.poses[:1]])
-    found = by_slices(atlas, scan, prior, settings, thorough=True, known=known)
+    found = by_slices(atlas, scan, region, settings, thorough=True, known=known)
     every = np.concatenate([poses, found.poses, seeds.poses])
     costs = np.concatenate([np.full(len(poses), np.inf), found.costs, seeds.costs])
     return replace(found, poses=every, costs=costs)
 
 
 def _first_boxes(
-    atlas: SpaceAtlas, plan: Plan, mount: Pose3, prior: Region | None
+    atlas: SpaceAtlas, plan: Plan, mount: Pose3, region: Region | None
 ) -> tuple[IntArray, IntArray]:
     """Boxes that cover wherever nodes stand: column and row, shape (n, 2), and headings, (h,)."""
     active, size = atlas.positions[:, :2], ROUNDS[0][0]
     heads = np.arange(TURNS)
-    if prior is not None:
+    if region is not None:
         margin = atlas.spacing + float(np.hypot(mount.x, mount.y))
-        active = active[prior.contains(active, margin)]
-        heads = heads[prior.heads((heads + 0.5) * 2.0 * np.pi / TURNS + mount.yaw, np.pi / TURNS)]
+        active = active[region.contains(active, margin)]
+        heads = heads[region.heads((heads + 0.5) * 2.0 * np.pi / TURNS + mount.yaw, np.pi / TURNS)]
     places = np.floor((active - atlas.world.corner[:2]) / (size * plan.unit)).astype(np.int64)
     wide = int(places[:, 0].max(initial=0)) + 1
     number = np.unique(places[:, 1] * wide + places[:, 0])

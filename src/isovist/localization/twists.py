@@ -19,7 +19,7 @@ from isovist.arrays import FloatArray
 from isovist.atlas.base import SearchSpace
 from isovist.localization.answer import Estimate
 from isovist.localization.floors import pays
-from isovist.localization.maps import Prior, seek
+from isovist.localization.maps import SearchRegion, seek
 from isovist.localization.reasons import Facts, Reason
 from isovist.localization.refine import refine
 from isovist.localization.settings import LocalizationSettings
@@ -48,7 +48,7 @@ def doubt(
     atlas: SearchSpace,
     scan: ScanInput,
     best: Estimate,
-    prior: Prior,
+    region: SearchRegion,
     settings: LocalizationSettings,
 ) -> tuple[Reason | None, Facts]:
     """Return why a unique place cannot be believed; `None` when it can."""
@@ -64,7 +64,7 @@ def doubt(
         large = atlas.dimension == 2 and pays(atlas)
         every, share = THIN if large else (1, FEWER)
         few = fewer(settings, share)
-        seeds = seek(atlas, over, prior, few, every=every).poses
+        seeds = seek(atlas, over, region, few, every=every).poses
         fits = refine(atlas, over, seeds, few, keep=1)
         if len(fits) and fits.scores[0] > best.score + turned:
             return Reason.MIRROR_FITS_BETTER, {}

@@ -20,7 +20,7 @@ from isovist.atlas.base import AnyScan, SearchSpace
 from isovist.basis.directional_basis import DirectionalBasis
 from isovist.localization import attitudes
 from isovist.localization.attitudes import ASKED, Stance, held, stances, tilt_of
-from isovist.localization.maps import Prior
+from isovist.localization.maps import SearchRegion
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import by_coordinate, of_robot
 from isovist.poses import AnyPose, Pose3
@@ -75,7 +75,7 @@ def find(
     site: SearchSpace,
     scan: AnyScan,
     mount: AnyPose,
-    prior: Prior,
+    region: SearchRegion,
     fit: Callable[[CloudScan], Found],
     tight: tuple[float, float],
     settings: LocalizationSettings,
@@ -88,14 +88,14 @@ def find(
         site: The map in space, or several side by side.
         scan: Of the level robot.
         mount: T_robot_level; poses that are found are of that level frame.
-        prior: Where the robot may be.
+        region: Where the robot may be.
         fit: Finds places of a scan whose robot is nearly level, roll and pitch fitted.
         tight: Standard deviations of a place that had no more than a glance, in m and rad.
         settings: How to look.
         all_round: Whether ways all round are tried where no plane gives one that explains the scan.
     """
     robot = held(scan, tilt_by(mount).inverse)
-    ways = _ways(site, robot, prior, settings, all_round)
+    ways = _ways(site, robot, region, settings, all_round)
     parts = []
     for way in ways[:ASKED]:
         assert isinstance(way.scan, CloudScan)
@@ -117,14 +117,14 @@ def find(
 def _ways(
     site: SearchSpace,
     scan: CloudScan,
-    prior: Prior,
+    region: SearchRegion,
     settings: LocalizationSettings,
     all_round: bool,
 ) -> list[Stance]:
-    ways = stances(site, scan, prior, up_directions(scan), settings)
+    ways = stances(site, scan, region, up_directions(scan), settings)
     if all_round and not _best(ways) >= settings.poor[0]:
         more = stances(
-            site, scan, prior, DirectionalBasis.fibonacci(attitudes.ALL_ROUND).directions, settings
+            site, scan, region, DirectionalBasis.fibonacci(attitudes.ALL_ROUND).directions, settings
         )
         ways = more if _best(more) > _best(ways) else ways
     return ways

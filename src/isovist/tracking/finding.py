@@ -10,7 +10,7 @@ from isovist.atlas.base import AnyScan, SearchSpace
 from isovist.localization.answer import Verdict
 from isovist.localization.judge import judge
 from isovist.localization.look import has_rivals, leads, rivals_of
-from isovist.localization.maps import Prior, Sought, seek
+from isovist.localization.maps import SearchRegion, Sought, seek
 from isovist.localization.refine import Fits, refine
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import by_coordinate, covariances, information
@@ -37,7 +37,7 @@ class Finder:
     def find(
         self,
         scan: AnyScan,
-        prior: Prior,
+        region: SearchRegion,
         tilt: bool,
         settled: bool,
         *,
@@ -48,21 +48,21 @@ class Finder:
 
         Args:
             scan: What the sensor saw.
-            prior: Where the robot may be.
+            region: Where the robot may be.
             tilt: In space, fit roll and pitch too.
             settled: Whether one place is left, and this is a check.
             closer: In space, look a second time unless the first settles it.
             thorough: In space, fit the height from the start.
         """
         settings = self.localization
-        seeds = seek(self.site, scan, prior, settings)
+        seeds = seek(self.site, scan, region, settings)
         kept = partial(
             refine, self.site, scan, settings=settings, keep=self.settings.found[settled],
             tilt=tilt, thorough=thorough,
         )  # fmt: skip
         fits = kept(seeds.poses)
         if closer and self.site.dimension == 3:
-            more = self._closer(scan, prior, seeds, fits)
+            more = self._closer(scan, region, seeds, fits)
             fits = fits if more is None else fits.joined(kept(more))
         fits = fits.select(self._hopeful(fits.scores))
         known = information(fits.fit, fits.beams.blocks, self.site.cell(fits.poses), settings)
@@ -70,7 +70,9 @@ class Finder:
         tight = by_coordinate(*self.settings.tight, spreads.shape[-1])
         return fits.poses, spreads + np.diag(np.square(tight)), fits.scores
 
-    def _closer(self, scan: AnyScan, prior: Prior, seeds: Sought, fits: Fits) -> FloatArray | None:
+    def _closer(
+        self, scan: AnyScan, region: SearchRegion, seeds: Sought, fits: Fits
+    ) -> FloatArray | None:
         """Candidates of a closer look, as `locate` has it; `None` where the first look settles it.
 
         On streets descriptors, which see the cars, miss the place of one scan in five.
@@ -80,14 +82,16 @@ class Finder:
         if answer.verdict is Verdict.UNIQUE and leads(site, scan, seeds, answer, settings):
             return None
         if answer.estimates and has_rivals(site, scan, answer):
-            return rivals_of(answer, site, scan, prior, settings).poses
-        return seek(site, scan, prior, settings, thorough=True).poses
+            return rivals_of(answer, site, scan, region, settings).poses
+        return seek(site, scan, region, settings, thorough=True).poses
 
-    def find_turned(self, scan: AnyScan, mount: AnyPose, prior: Prior, settled: bool) -> Found:
+    def find_turned(
+        self, scan: AnyScan, mount: AnyPose, region: SearchRegion, settled: bool
+    ) -> Found:
         """Places of a scan in any attitude, in the level frame of T_robot_level."""
-        level = partial(self.find, prior=prior, tilt=True, settled=settled, thorough=True)
+        level = partial(self.find, region=region, tilt=True, settled=settled, thorough=True)
         poses, spreads, scores = find_turned(
-            self.site, scan, mount, prior, level, self.settings.tight, self.localization,
+            self.site, scan, mount, region, level, self.settings.tight, self.localization,
             all_round=not settled,
         )  # fmt: skip
         good = self._hopeful(scores)

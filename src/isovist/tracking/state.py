@@ -17,7 +17,7 @@ from isovist.atlas.matching.beams import Beams
 from isovist.atlas.multimap import MultiMap
 from isovist.atlas.settings import BeamModel
 from isovist.errors import InputError
-from isovist.localization.maps import AnyMaps, Prior, Regions, site_of
+from isovist.localization.maps import AnyMaps, Regions, SearchRegion, site_of
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, Pose, Pose3
@@ -66,7 +66,7 @@ def to_state(tracker: "Tracker") -> dict[str, Any]:
         "settings": _plain(asdict(tracker.settings)),
         "localization": _plain(asdict(tracker.localization)),
         "drift": asdict(tracker.drift),
-        "prior": _plain_prior(tracker._prior),
+        "prior": _plain_region(tracker._region),
         **({"links": [_plain(asdict(link)) for link in tracker.links]} if tracker.links else {}),
         "tilt": bank.tilt,
         "tilt_given": tracker.tilt,
@@ -128,7 +128,7 @@ def from_state(atlas: AnyMaps, state: dict[str, Any]) -> "Tracker":
         tracker = Tracker(
             atlas,
             links=[Link(**_values(link)) for link in state.get("links", ())],
-            prior=_prior_of(state["prior"]),
+            region=_region_of(state["prior"]),
             drift=Drift(**state["drift"]),
             settings=TrackingSettings(**_values(state["settings"])),
             localization=LocalizationSettings(model=model, **localization),
@@ -165,17 +165,17 @@ def from_state(atlas: AnyMaps, state: dict[str, Any]) -> "Tracker":
     return tracker
 
 
-def _plain_prior(prior: Prior) -> Any:
-    """A prior ready for JSON; of several maps, by name."""
-    if isinstance(prior, Regions):
-        return {"maps": {name: _plain_prior(region) for name, region in prior.regions.items()}}
-    return None if prior is None else _plain(asdict(prior))
+def _plain_region(region: SearchRegion) -> Any:
+    """A region ready for JSON; of several maps, by name."""
+    if isinstance(region, Regions):
+        return {"maps": {name: _plain_region(part) for name, part in region.regions.items()}}
+    return None if region is None else _plain(asdict(region))
 
 
-def _prior_of(said: Any) -> Any:
-    """What `_plain_prior` gave, as a user would say it."""
+def _region_of(said: Any) -> Any:
+    """What `_plain_region` gave, as a user would say it."""
     if said is not None and set(said) == {"maps"}:
-        return {name: _prior_of(region) for name, region in said["maps"].items()}
+        return {name: _region_of(region) for name, region in said["maps"].items()}
     return None if said is None else Region(**_values(said))
 
 

@@ -22,12 +22,20 @@ from isovist.atlas.matching.beams import Beams
 from isovist.errors import InputError
 from isovist.localization.answer import Estimate, Verdict
 from isovist.localization.attitudes import check_attitude, held
-from isovist.localization.maps import AnyMaps, AnyPrior, Prior, around, prior_of, site_of
+from isovist.localization.maps import (
+    AnyMaps,
+    AnyRegion,
+    SearchRegion,
+    around,
+    search_region,
+    site_of,
+)
 from isovist.localization.reasons import Facts, Reason
 from isovist.localization.rules import decide
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import of_robot
 from isovist.poses import AnyPose, Pose
+from isovist.renamed import accept_old_names
 from isovist.sensing.drift import Drift
 from isovist.sensing.scan import Scan
 from isovist.sensing.stationary import StationaryScans
@@ -50,6 +58,7 @@ search finds: where the robot is would then be well ahead.  One update in 12 on 
 fr079."""
 
 
+@accept_old_names
 class Tracker(Moving):
     """Follows a robot on a map, from an unknown start, through kidnappings.
 
@@ -60,7 +69,7 @@ class Tracker(Moving):
     Args:
         atlas: The map, described (`build`), or several by name.
         links: Lifts and doors between several maps.
-        prior: Where the robot may be at the first scan, e.g. at its dock; anywhere when `None`.
+        region: Where the robot may be at the first scan, e.g. at its dock; anywhere when `None`.
             Of several maps, regions by name.
         drift: How far odometry can be trusted.
         settings: How it is followed.
@@ -70,28 +79,28 @@ class Tracker(Moving):
         any_attitude: In space, nobody knows which way is up: at the start, and after the robot was
             carried away, it is sought in any attitude, and roll and pitch are fitted from then on.
             What a scan tells of them is not believed, nor which way up is in the frame of the
-            odometry, which is Pose3 or `None`; a prior may tell a place, not a heading.
+            odometry, which is Pose3 or `None`; a region may tell a place, not a heading.
     """
 
     def __init__(
         self,
-        atlas: AnyMaps,
+        space: AnyMaps,
         *,
         links: Sequence[Link] = (),
-        prior: AnyPrior = None,
+        region: AnyRegion = None,
         drift: Drift | None = None,
         settings: TrackingSettings | None = None,
         localization: LocalizationSettings | None = None,
         tilt: bool = False,
         any_attitude: bool = False,
     ) -> None:
-        if not isinstance(atlas, Atlas | Mapping):
+        if not isinstance(space, Atlas | Mapping):
             raise InputError(
-                f"A tracker needs an atlas, got {type(atlas).__name__}. "
+                f"A tracker needs an atlas, got {type(space).__name__}. "
                 "Build one of the map: Tracker(build(world)).",
-                field="atlas",
+                field="space",
             )
-        site = site_of(atlas)
+        site = site_of(space)
         site.fitted(tilt)
         followed_by = checked_settings(TrackingSettings, settings)
         super().__init__(site, drift, followed_by, any_attitude)
@@ -99,7 +108,7 @@ class Tracker(Moving):
         self.links = check_links(site, links)
         self.localization = checked_settings(LocalizationSettings, localization, ON_THE_WAY)
         self._finder = Finder(site, followed_by, self.localization)
-        self.reset(prior)
+        self.reset(region)
 
     @property
     def atlas(self) -> Atlas:
@@ -110,16 +119,17 @@ class Tracker(Moving):
             )
         return self.site
 
-    def reset(self, prior: AnyPrior = None) -> None:
+    @accept_old_names
+    def reset(self, region: AnyRegion = None) -> None:
         """Forget everything but how far the robot has driven.
 
         Args:
-            prior: Where it may be at the next scan; anywhere when `None`.
+            region: Where it may be at the next scan; anywhere when `None`.
         """
-        held_to = prior_of(self.site, prior)
+        held_to = search_region(self.site, region)
         if self.any_attitude:
             check_attitude(self.site, held_to, ())
-        self._prior = held_to
+        self._region = held_to
         self.bank = Bank(
             self.site, self.drift, self.settings, self.localization,
             tilt=self.tilt, any_attitude=self.any_attitude,
@@ -182,7 +192,7 @@ class Tracker(Moving):
             spent = self._seek(looked)
             self._pace(robot, before, elapsed)
             if cross(self.bank, self.site, self.links, self._mount, self.localization.same[0]):
-                self._prior = None  # places on other maps than it was of may be right
+                self._region = None  # places on other maps than it was of may be right
         if not self.bank.frames:
             belief = self._lost(Reason.SCAN_BLIND)
         else:
@@ -278,11 +288,11 @@ class Tracker(Moving):
         pause = self.settings.search_every[self._settled]
         if doubted or self.travelled - self._searched >= pause:
             self._searched = self.travelled
-            # Who was carried away is not where the prior said that it began.
+            # Who was carried away is not where the region said that it began.
             began = self._odometry == self._start and not surprised
-            prior = self._prior if began else None
+            region = self._region if began else None
             lost = surprised or not self._settled
-            found = self._find(scan, prior, turned=lost, closer=lost or doubted)
+            found = self._find(scan, region, turned=lost, closer=lost or doubted)
             if doubted:
                 margin = self.localization.refuted[1]
                 before = self.bank.poses[:1].copy()
@@ -298,22 +308,22 @@ class Tracker(Moving):
             if self.any_attitude and len(self.bank) == 0 and len(found[0]):
                 found = self._begin(scan, *found)
             self.bank.add(*found)
-            self._keep_to_prior()
+            self._keep_to_region()
         if not doubted:
             self._shaken, self._surprises = False, 0
         return 1e3 * (perf_counter() - start)
 
-    def _keep_to_prior(self) -> None:
-        """Drop places that, walked back to the start, begin outside the prior."""
-        if self._prior is None or self._start is None or len(self.bank) == 0:
+    def _keep_to_region(self) -> None:
+        """Drop places that, walked back to the start, begin outside the region."""
+        if self._region is None or self._start is None or len(self.bank) == 0:
             return
         if self._first is None or self.bank.frames[0].T_odom_sensor != self._first:
-            self._prior = None  # the first frame is no longer kept: its places have been judged
+            self._region = None  # the first frame is no longer kept: its places have been judged
             return
-        # From the first frame to where odometry was when the prior was said.
+        # From the first frame to where odometry was when the region was said.
         back = self._first.inverse @ self._start
         begins = self.site.lift(self.bank.frames[0].places) @ back
-        inside = self._prior.holds(begins.vector, *self.localization.same)
+        inside = self._region.holds(begins.vector, *self.localization.same)
         self.bank.select(np.flatnonzero(inside))
 
     def _surprised(self) -> bool:
@@ -392,7 +402,12 @@ class Tracker(Moving):
         return lead
 
     def _find(
-        self, scan: AnyScan, prior: Prior = None, *, turned: bool = False, closer: bool = False
+        self,
+        scan: AnyScan,
+        region: SearchRegion = None,
+        *,
+        turned: bool = False,
+        closer: bool = False,
     ) -> tuple[FloatArray, FloatArray]:
         """Places that explain one scan, as the bank wants them.
 
@@ -400,8 +415,8 @@ class Tracker(Moving):
         """
         finder, settled = self._finder, self._settled
         if turned and self.any_attitude:
-            return finder.find_turned(scan, self._mount, prior, settled)[:2]
-        return finder.find(scan, prior, self.bank.tilt, settled, closer=closer)[:2]
+            return finder.find_turned(scan, self._mount, region, settled)[:2]
+        return finder.find(scan, region, self.bank.tilt, settled, closer=closer)[:2]
 
     def _begin(
         self, scan: AnyScan, poses: FloatArray, spreads: FloatArray
@@ -424,7 +439,7 @@ class Tracker(Moving):
         """Drop all but the present scan: odometry cannot be trusted across the surprise."""
         del self.bank.frames[:-1]
         self.bank.frames[-1].weight = 1.0
-        self._settled, self._leads_since, self._prior = False, np.inf, None
+        self._settled, self._leads_since, self._region = False, np.inf, None
         if self.any_attitude:  # what is found now has its own way up
             self.bank.select(np.empty(0, dtype=np.int64))
 

@@ -95,7 +95,7 @@ def test_a_basis_of_unequal_steps_keeps_to_a_prior_a_part_and_several_maps(name,
     part = iv.read_atlas(tmp_path / "a", box=[*(place - 3.0), *(place + 3.0)])
     assert part.descriptors.shape[1:] == atlas.descriptors.shape[1:]
     for found in (
-        iv.locate(atlas, scan, prior=near).best,
+        iv.locate(atlas, scan, region=near).best,
         iv.locate(part, scan).best,
         iv.locate({"one": atlas, "two": atlas}, scan).best,
         iv.check(atlas, scan, truth),

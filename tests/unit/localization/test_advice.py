@@ -14,7 +14,7 @@ ROWS = [
      "Every beam is longer than the map is wide, so none can end in it. Are the ranges in m, "
      "and is the map of this place?"),
     ("no_candidates", {},
-     "No place of the map can be tried: the prior leaves none, or the scan sees nothing."),
+     "No place of the map can be tried: the region leaves none, or the scan sees nothing."),
     ("poor_fit", {"inliers": 0.456},
      "Nowhere in the map does the scan fit: at best 46% of the beams end at a wall. "
      f"{UP_TO_DATE}."),
@@ -45,7 +45,7 @@ ROWS = [
      f"the map was made could be why. {MOVE}"),
     ("search_incomplete", {},
      "One place explains the scan best, but more places are like it than were tried. Give a "
-     "prior, or move and look again."),
+     "region, or move and look again."),
     ("searches_disagree", {},
      "A closer look found another place than the first one did, which explains the scan "
      f"better. {MOVE}"),

@@ -79,7 +79,7 @@ def test_twins_are_never_proved_unique_and_both_lie_in_the_proof(lonely, listed)
 @pytest.mark.slow
 def test_a_prior_bounds_the_proof(lonely):
     prior = iv.Region.around(PLANE.lonely, 1.0)
-    answer = iv.locate(PLANE.twin_atlas, lonely, prior=prior, prove=True)
+    answer = iv.locate(PLANE.twin_atlas, lonely, region=prior, prove=True)
     assert answer.proof.holds(PLANE.lonely)
     assert not answer.proof.holds(PLANE.twin)
 
@@ -103,13 +103,13 @@ def test_a_place_that_the_search_left_out_is_not_counted_as_absent():
     assert len(answer.rivals) == 1
 
 
-@pytest.mark.parametrize("with_what", ["nothing", "prior", "mount", "several scans"])
+@pytest.mark.parametrize("with_what", ["nothing", "region", "mount", "several scans"])
 @pytest.mark.parametrize("k", range(3))
 def test_a_place_that_does_not_lead_is_looked_at_once_more(k, with_what):
     place, how = PLANE.places[k], {}
     scan, truth = PLANE.look(place), place
-    if with_what == "prior":
-        how["prior"] = iv.Region.circle((place.x, place.y), 3.0)
+    if with_what == "region":
+        how["region"] = iv.Region.circle((place.x, place.y), 3.0)
     if with_what == "mount":
         sensor = iv.Pose(0.2, 0.1, 0.5)
         scan, truth = replace(scan, T_robot_sensor=sensor), place @ sensor.inverse

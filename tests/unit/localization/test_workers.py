@@ -45,7 +45,7 @@ def test_workers_that_are_kept_answer_call_after_call(site):
     with Workers(site.atlas, 1) as kept:
         assert (kept.atlas, kept.count) == (site.atlas, 1)
         region = iv.Region.circle(site.places[0].position[:2], 2.0)
-        for some, how in ((scans, {}), (scans[:1], {"prior": region}), ([], {})):
+        for some, how in ((scans, {}), (scans[:1], {"region": region}), ([], {})):
             answers = iv.locate_many(site.atlas, some, workers=kept, **how)
             twins = [iv.locate(site.atlas, scan, **how) for scan in some]
             assert [bits(a) for a in answers] == [bits(a) for a in twins]

@@ -63,5 +63,5 @@ def test_a_depth_camera_is_located():
     atlas = iv.build(world)
     scan = iv.Scan.from_depth(depth_of(world, POSE), CAMERA, stride=2)
     near = iv.Region.circle((1.3, 1.7), 1.0)
-    answer = iv.locate(atlas, scan, prior=near)
+    answer = iv.locate(atlas, scan, region=near)
     assert np.linalg.norm(answer.best.pose.position - POSE.position) < 0.1

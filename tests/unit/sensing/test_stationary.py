@@ -82,7 +82,7 @@ def test_scans_that_are_not_of_one_sensor_at_one_place_are_refused():
 
 def stood(truth, count, *, noise=0.06, seed=0):
     """A tracker that began at a place and stood there, and its beliefs."""
-    tracker = iv.Tracker(PLANE.atlas, prior=iv.Region.around(truth, 1.0, 0.5))
+    tracker = iv.Tracker(PLANE.atlas, region=iv.Region.around(truth, 1.0, 0.5))
     scans = (noisy(truth, 1000 * seed + n, noise) for n in range(count))
     return tracker, [tracker.update(Pose(), scan, time=0.1 * n) for n, scan in enumerate(scans)]
 
@@ -172,7 +172,7 @@ def test_returns_that_come_and_go_and_another_sensor_end_a_stand():
 
 @pytest.mark.slow
 def test_a_robot_that_creeps_does_not_stand():
-    tracker = iv.Tracker(PLANE.atlas, prior=iv.Region.around(PLANE.places[0], 1.0, 0.5))
+    tracker = iv.Tracker(PLANE.atlas, region=iv.Region.around(PLANE.places[0], 1.0, 0.5))
     for n in range(30):
         step = Pose(0.012 * n, 0.0, 0.0)
         truth = PLANE.places[0] @ step

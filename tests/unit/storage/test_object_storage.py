@@ -104,7 +104,7 @@ def test_a_part_is_read_by_ranges(kept, tmp_path, corridor):
     lidar = iv.Lidar(beams=180, range_max=5.0, noise=0.01)
     scan = lidar.scan(whole.world, truth, np.random.default_rng(0))
     found = iv.locate(part, scan)
-    wanted = iv.locate(whole, scan, prior=iv.Region.circle((truth.x, truth.y), 3.0))
+    wanted = iv.locate(whole, scan, region=iv.Region.circle((truth.x, truth.y), 3.0))
     assert np.abs(found.best.pose.vector - wanted.best.pose.vector).max() < 1e-6
     on_disk = iv.read_atlas(tmp_path / "site.atlas", box=box)
     assert on_disk.descriptors.tobytes() == part.descriptors.tobytes()

@@ -32,7 +32,7 @@ from isovist.io.point_cloud2 import cloud_of
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.attitudes import FLAT
 from isovist.localization.locate import locate
-from isovist.localization.maps import AnyMaps, AnyPrior, site_of
+from isovist.localization.maps import AnyMaps, AnyRegion, site_of
 from isovist.localization.region import Region
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import AnyPose, Pose
@@ -88,7 +88,7 @@ class Node(Telling):
         self._links = read_links(parameters.links) if parameters.links else ()
         self._atlas: AnyMaps | None = None
         self._tracker: Tracker | None = None
-        self._prior: AnyPrior = None
+        self._prior: AnyRegion = None
         if atlas is not None:
             self._take(atlas)
         if atlas is None or self.loaded.several:
@@ -221,7 +221,7 @@ class Node(Telling):
             rehearse(atlas)
         self._atlas, self._told = atlas, None
         tracked = site_of(atlas).dimension == 2 and self.parameters.odom != ""
-        made = partial(Tracker, atlas, links=self._links, prior=self._prior)
+        made = partial(Tracker, atlas, links=self._links, region=self._prior)
         self._tracker = made() if tracked else None
         self._answer_waiting()
 
@@ -297,7 +297,7 @@ class Node(Telling):
         scan = self._placed(seen, frame_name(message.header.frame_id))
         if self._tracker is None:
             turned = self.parameters.any_attitude
-            answer = locate(self._atlas, scan, prior=self._prior, any_attitude=turned)
+            answer = locate(self._atlas, scan, region=self._prior, any_attitude=turned)
             self._told = self._told if answer.verdict is not Verdict.LOST else None
             self._answered(time, answer, Pose())
             return

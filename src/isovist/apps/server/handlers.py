@@ -76,7 +76,7 @@ class Search:
     @property
     def run(self) -> Run:
         """Function that locates scans in order and yields data, or the error of a bad scan."""
-        how = {"prior": self.prior, **dict(self.how)}
+        how = {"region": self.prior, **dict(self.how)}
         site = site_of(self.site)
 
         def answered(_number: int, scan: AnyScan) -> Told | InputError:
@@ -86,7 +86,7 @@ class Search:
                 return error
             if self.certifies:
                 answer = certify_answer(self.site, scan, answer)
-            told = hints(self.site, scan, answer, prior=self.prior) if self.hinting else ()
+            told = hints(self.site, scan, answer, region=self.prior) if self.hinting else ()
             return answer_json(answer, told)
 
         return lambda scans: computing().each(answered, scans)

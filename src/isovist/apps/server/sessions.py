@@ -97,7 +97,7 @@ class Robot:
         fields, site = asked(body, BEGIN, library, limits, noted)
         prior = region_of(fields)
         tilt, turned = (fields.switch(name, False) for name in ("tilt", "any_attitude"))
-        return cls(Tracker(site, prior=prior, tilt=tilt, any_attitude=turned))
+        return cls(Tracker(site, region=prior, tilt=tilt, any_attitude=turned))
 
     def update(self, body: Body) -> Told:
         """Update the tracker from a request, and return what `isovist track --json` prints."""

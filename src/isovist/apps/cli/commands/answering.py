@@ -38,8 +38,8 @@ def print_answer(
     figure, why = picture
     atlas = maps_of(maps, prior, height=height[0], highest=height[1])
     compile_beside(*site_of(atlas).kernels()[1:], spread)
-    answer = locate(atlas, seen, prior=prior, **how)
-    instead = hints(atlas, seen, answer, prior=prior)
+    answer = locate(atlas, seen, region=prior, **how)
+    instead = hints(atlas, seen, answer, region=prior)
     told = contrast(atlas, seen, answer) if why else None
     if figure is not None:
         save(draw_answer(atlas, last_scan(seen), answer, contrast=told), figure)
