@@ -14,8 +14,6 @@ slow=(
   unit/maps/test_voxels.py::test_rays_with_ties_end_where_the_rational_twin_says
   unit/sensing/test_lidar.py::test_the_demonstration_finds_the_robot
   unit/compute/test_distance.py::test_a_large_map_has_the_same_distances
-  unit/compute/test_topk.py::test_a_glance_looks_at_the_cheapest_in_full
-  unit/compute/test_search2d.py::test_ratings_are_those_of_the_twin
   unit/compute/test_branch_and_bound.py::test_what_is_seen_through_walls_drops_boxes_but_not_the_right_one
   unit/compute/test_branch_and_bound.py::test_beams_are_followed_for_as_long_as_there_is_time
 )
@@ -24,6 +22,11 @@ files=(
   unit/maps/test_segments.py
   unit/maps/test_occupancy.py
   unit/maps/test_mapping.py
+  unit/compute/test_conformance.py::test_correlate_finds_the_least_local_minima
+  unit/compute/test_conformance.py::test_align_takes_the_steps_of_gauss_newton
+  unit/compute/test_conformance.py::test_bound_boxes_sums_deficits_or_drops_the_box
+  unit/compute/test_conformance.py::test_describe_nodes_sums_the_ranges_that_count
+  unit/compute/test_conformance.py::test_search_boxes_leaves_the_boxes_of_brute_force
   unit/compute/test_search2d.py
   unit/compute/test_search3d.py
   unit/maps/test_voxels.py
@@ -44,4 +47,4 @@ files=(
   $(printf "tests/%s " "${files[@]}")
 .venv/bin/python -m coverage report --fail-under "$FLOOR" \
   --include 'src/isovist/compute/*,src/isovist/maps/*,src/isovist/sensing/*,src/isovist/basis/*' \
-  --omit 'src/isovist/compute/cuda/*,src/isovist/compute/backend.py'
+  --omit 'src/isovist/compute/cuda/*,src/isovist/compute/registry.py,src/isovist/compute/cpu.py'

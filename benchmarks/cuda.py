@@ -19,13 +19,16 @@ import numpy as np
 
 import isovist as iv
 from isovist.atlas.data.atlas2d import PlaneAtlas
-from isovist.compute.backend import Rays, available, named, using
+from isovist.compute.cuda.backend import CudaCompute
+from isovist.compute.cuda.description import Lattice, sweep
 from isovist.compute.infra.threads import COUNT
+from isovist.compute.registry import available_backends, use_backend
+from isovist.compute.requests import RaySet
 from isovist.localization.complete import complete
 from isovist.localization.settings import LocalizationSettings, ProofSettings
 from isovist.localization.workers import Workers
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
-from isovist.maps.sweep.sweep2d import MEASURED_ENDINGS, summing, without_negligible
+from isovist.maps.sweep.sweep2d import MEASURED_ENDINGS, ray_signal, without_negligible
 from isovist.poses import unit_vectors
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.simulate import random_scans
@@ -75,14 +78,16 @@ def sweeping(world: OccupancyMap) -> None:
     """Rays of every cell along 256 directions."""
     import cupy
 
-    card = named("cuda")
+    device = CudaCompute().device
     turns = 2.0 * np.pi * np.arange(256) / 256
     W = without_negligible(np.exp(np.cos(turns[:, None] - turns[::4]) / 0.0012 - 1.0 / 0.0012))
-    rays = Rays(unit_vectors(turns), W, *summing(world, 30.0, "logarithmic", 1.0, MEASURED_ENDINGS))
+    signal = ray_signal(world, 30.0, "logarithmic", 1.0, MEASURED_ENDINGS)
+    rays = RaySet(unit_vectors(turns), W, signal)
     cells = cupy.asarray(world.cells)
     count = world.cells.size * 256
     size = world.shape[0] // 5
-    spent = seconds(lambda: card._swept(cells, (2, 2, 5, size, size), rays))  # type: ignore[attr-defined]
+    lattice = Lattice(2, 2, 5, size, size)
+    spent = seconds(lambda: sweep(device, cells, lattice, rays))
     print(f"sweep with descriptors of {size * size} nodes: {spent * 1e3:.1f} ms, "
           f"{count / spent / 1e12:.2f} T rays/s", flush=True)  # fmt: skip
 
@@ -107,7 +112,7 @@ def locating(scans: int) -> None:
     asked = [scan for _, scan in random_scans(world, world, SENSOR, scans, seed=5)]
     told, spent = {}, {}
     for name in ("cpu", "cuda"):
-        with using(name):
+        with use_backend(name):
             iv.locate(atlas, asked[0])
             times = []
             told[name] = []
@@ -168,7 +173,7 @@ def searching(side: int) -> None:
         ("where beams end, to 5 cm and 0.75°", ProofSettings(see=0.0, finest=CELL, most=1 << 26)),
         ("what they pass too, to 6 mm", ProofSettings()),
     ):
-        with using("cuda"):
+        with use_backend("cuda"):
             left = complete(atlas, beams, model, floor, limits)
             spent = seconds(lambda: complete(atlas, beams, model, floor, limits), 5)  # noqa: B023
         print(f"{found}, {name}: {spent * 1e3:.2f} ms, {left.lookups / 1e6:.0f} M look-ups, "
@@ -178,7 +183,7 @@ def searching(side: int) -> None:
 
 def main() -> None:
     """All rows, where there is a card."""
-    if "cuda" not in available():
+    if "cuda" not in available_backends():
         print("There is no NVIDIA card here, or no CuPy: nothing is measured.")
         return
     cells = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000

@@ -17,7 +17,7 @@ import typer.main
 import typer.testing
 from hypothesis import HealthCheck, settings
 
-from isovist.compute import NAMES, using
+from isovist.compute import BACKENDS, use_backend
 from isovist.errors import InputError
 
 settings.register_profile(
@@ -74,14 +74,16 @@ def typed(monkeypatch, capsys):
     return run
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(
+    params=[pytest.param(name, marks=() if name == "cpu" else pytest.mark.gpu) for name in BACKENDS]
+)
 def backend(request):
-    """Yield every backend in turn, computing; skip those that this machine lacks.
+    """Yield every backend in turn, active; skip those that this machine lacks.
 
     Tests that use it compare all backends with the same twins.
     """
     try:
-        with using(request.param) as computing:
-            yield computing
+        with use_backend(request.param) as active:
+            yield active
     except InputError as error:
         pytest.skip(str(error))

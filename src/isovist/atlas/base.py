@@ -25,7 +25,7 @@ from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray, once_f
 from isovist.atlas.matching.beams import Beams, Fit
 from isovist.atlas.matching.channels import Window
 from isovist.atlas.settings import AtlasSettings, BeamModel
-from isovist.compute.backend import Rated
+from isovist.compute.requests import BeamRatings
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.grid3d.ray_fields import RayGrid, WallDistances
 from isovist.maps.grid3d.voxel_map import VoxelMap
@@ -125,7 +125,7 @@ class SearchSpace(ABC):
         """
 
     @abstractmethod
-    def rate(self, beams: Beams, poses: FloatArray, model: BeamModel) -> Rated:
+    def rate(self, beams: Beams, poses: FloatArray, model: BeamModel) -> BeamRatings:
         """Rate each beam from each pose; return ℓ and the kind of each, both of shape (K, m).
 
         See `likelihood.beam_model`.
@@ -139,7 +139,7 @@ class SearchSpace(ABC):
         fitted: int,
         models: Sequence[BeamModel],
         most: int | None = None,
-    ) -> tuple[Fit, list[Rated]]:
+    ) -> tuple[Fit, list[BeamRatings]]:
         """Fit poses to the beams, then rate the fitted poses with each of some beam models.
 
         Only the `most` poses that the beams constrain best are rated; all when `most` is `None`.

@@ -12,7 +12,7 @@ from isovist.atlas.description.tiles import Crew
 from isovist.atlas.matching.windows import check_basis
 from isovist.atlas.settings import AtlasSettings
 from isovist.basis.directional_basis import DirectionalBasis
-from isovist.compute.backend import using
+from isovist.compute.registry import use_backend
 from isovist.errors import InputError
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.grid3d.voxel_map import WIDEST, VoxelMap
@@ -78,7 +78,7 @@ def build(
             raise InputError.about(
                 "height", "is for maps in space; this map is of the plane.", code="wrong_dimension"
             )
-        with using(backend), _crew(cluster) as crew:
+        with use_backend(backend), _crew(cluster) as crew:
             return build_plane(cells, chosen, tell, basis, crew, signal)
     if signal != SIGNALS[0]:
         raise InputError.about(

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from isovist.arrays import BoolArray, FloatArray, IntArray
 from isovist.atlas.base import AnyScan, Atlas, SearchSpace
 from isovist.atlas.matching.beams import Beams, Fit
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.compute.infra.threads import hands, in_groups
+from isovist.compute.requests import BeamRatings
 from isovist.errors import InputError
 from isovist.poses import AnyPose
 
@@ -173,9 +173,7 @@ class MultiMap(SearchSpace):
         whole = Fit(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
         return whole.select(self._back(poses))
 
-    def rate(
-        self, beams: Beams, poses: FloatArray, model: BeamModel
-    ) -> tuple[Float32Array, NDArray[np.uint8]]:
+    def rate(self, beams: Beams, poses: FloatArray, model: BeamModel) -> BeamRatings:
         told = in_groups(
             lambda part: self.maps[part[0]].rate(beams, part[1], model),
             list(self._by_map(poses)),
@@ -183,7 +181,7 @@ class MultiMap(SearchSpace):
         )
         ratings, kinds = (np.concatenate(part) for part in zip(*told, strict=True))
         back = self._back(poses)
-        return ratings[back], kinds[back]
+        return BeamRatings(ratings[back], kinds[back])
 
     def kernels(self) -> tuple[Any, ...]:
         return self._first.kernels()

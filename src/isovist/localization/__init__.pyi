@@ -38,8 +38,8 @@ from isovist.localization.rules import Rule as Rule
 from isovist.localization.rules import decide as decide
 from isovist.localization.search import Candidates as Candidates
 from isovist.localization.search import best_headings as best_headings
+from isovist.localization.search import encode as encode
 from isovist.localization.search import least_costs as least_costs
-from isovist.localization.search import told as told
 from isovist.localization.search import unlike as unlike
 from isovist.localization.settle import even_beams as even_beams
 from isovist.localization.settle import last_fit as last_fit

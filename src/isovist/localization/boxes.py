@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import FloatArray, IntArray
-from isovist.compute.backend import computing
+from isovist.compute.registry import active_backend
+from isovist.compute.requests import BoundRequest
 from isovist.localization.ceilings import Ceilings
 
 CHUNK = 512
@@ -140,13 +141,13 @@ class Round:
         order: IntArray,
     ) -> tuple[NDArray[np.int32], int]:
         """Deficits of boxes, −1 for those that are dropped, and how many look-ups that took."""
-        sums, looked = np.empty(len(places), np.int32), np.zeros(len(tasks), np.int64)
-        computing().bound(
+        request = BoundRequest(
             self.ceilings.codes, tasks, places + np.int32(self.ceilings.pad),
             np.ascontiguousarray(offsets[:, order]), np.ascontiguousarray(self.tables[order]),
-            math.floor(self.budget), sums, looked,
+            math.floor(self.budget),
         )  # fmt: skip
-        return sums, int(looked.sum())
+        bounded = active_backend().bound_boxes(request)
+        return bounded.deficits, bounded.lookups
 
 
 def tasks_of(groups: IntArray) -> IntArray:

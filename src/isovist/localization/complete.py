@@ -30,7 +30,16 @@ from numpy.typing import NDArray
 from isovist.arrays import BoolArray, FloatArray, IntArray
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.matching.beams import Beams
-from isovist.compute.backend import Boxes, Rounds, computing
+from isovist.compute.registry import active_backend
+from isovist.compute.requests import (
+    BoxSearchBeams,
+    BoxSearchLimits,
+    BoxSearchMap,
+    BoxSearchRequest,
+    BoxSearchResult,
+    BoxSearchRounds,
+    BoxSize,
+)
 from isovist.localization.boxes import Round
 from isovist.localization.ceilings import FRONTIERS, WALLS, Ceilings
 from isovist.localization.settings import ProofSettings
@@ -90,8 +99,8 @@ def complete(
     ceilings, unit = Ceilings.of(atlas), atlas.world.resolution
     z = np.hypot(*beams.ends.T)
     if yaws is None:
-        whole = computing().complete(
-            _rounds(atlas, beams, model, floor, settings, known=known, until=start + seconds)
+        whole = active_backend().search_boxes(
+            _request(atlas, beams, model, floor, settings, known=known, until=start + seconds)
         )
         if whole is not None:
             return _survivors(whole, settings, unit, _tops(z, model))
@@ -151,16 +160,16 @@ def _headings(turns: int, yaws: FloatArray | None) -> IntArray:
     return np.unique(np.floor(yaws / (2.0 * math.pi / turns)).astype(np.int64) % turns)
 
 
-def sizes_of(settings: ProofSettings, unit: float) -> list[tuple[float, int]]:
+def sizes_of(settings: ProofSettings, unit: float) -> list[BoxSize]:
     """Width of the boxes of each round in cells, and headings."""
     size, turns = settings.first(unit)
-    sizes = [(float(size), turns)]
-    while sizes[-1][0] * unit > settings.finest:
-        sizes.append((0.5 * sizes[-1][0], 2 * sizes[-1][1]))
+    sizes = [BoxSize(float(size), turns)]
+    while sizes[-1].width * unit > settings.finest:
+        sizes.append(BoxSize(0.5 * sizes[-1].width, 2 * sizes[-1].headings))
     return sizes
 
 
-def _rounds(
+def _request(
     atlas: PlaneAtlas,
     beams: Beams,
     model: FloatArray,
@@ -169,33 +178,43 @@ def _rounds(
     *,
     known: FloatArray | None,
     until: float,
-) -> Rounds:
-    """What `complete` is asked, as a backend does it in one piece."""
+) -> BoxSearchRequest:
+    """Return what a backend needs to search in one piece."""
     ceilings, unit = Ceilings.of(atlas), atlas.world.resolution
     z, sizes = np.hypot(*beams.ends.T), sizes_of(settings, unit)
     tops = _tops(z, model)
-    return Rounds(
-        ceilings.codes, ceilings.pad, WALLS, FRONTIERS, ceilings.squares(int(sizes[0][0])),
-        tuple(ceilings.standing(int(size) // 2) if size > 1 else None for size, _ in sizes),
-        tuple(sizes), np.stack([taken_off(z, 0.5 * w * unit, math.pi / t, unit) for w, t in sizes]),
-        sum(w * unit > settings.see for w, _ in sizes), atlas.wall_distance, atlas.clear,
-        ceilings.walls, ceilings.unknown, beams.ends, model, tops, _behind(z, model, tops), unit,
-        1.0 / UNITS, float(tops.sum() - floor * len(z)), known, settings.most, until,
+    margins = [taken_off(z, 0.5 * width * unit, math.pi / turns, unit) for width, turns in sizes]
+    return BoxSearchRequest(
+        BoxSearchMap(
+            ceilings.codes, ceilings.pad, WALLS, FRONTIERS, atlas.wall_distance, atlas.clear,
+            ceilings.walls, ceilings.unknown, unit,
+        ),
+        BoxSearchBeams(beams.ends, model, tops, _behind(z, model, tops)),
+        BoxSearchRounds(
+            ceilings.squares(int(sizes[0].width)),
+            tuple(ceilings.standing(int(w) // 2) if w > 1 else None for w, _ in sizes),
+            tuple(sizes), np.stack(margins), sum(w * unit > settings.see for w, _ in sizes),
+        ),
+        BoxSearchLimits(
+            1.0 / UNITS, float(tops.sum() - floor * len(z)), known, settings.most, until
+        ),
     )  # fmt: skip
 
 
-def _survivors(told: Boxes, settings: ProofSettings, unit: float, tops: FloatArray) -> Survivors:
-    """From what a backend has left."""
+def _survivors(
+    result: BoxSearchResult, settings: ProofSettings, unit: float, tops: FloatArray
+) -> Survivors:
+    """Return the boxes that a backend could not drop."""
 
     def rows(boxes: IntArray, size: tuple[float, float]) -> FloatArray:
         return _rows(boxes[:, :2], boxes[:, 2], boxes[:, 3], *size, tops)
 
     sizes = [(width, math.pi / turns) for width, turns in sizes_of(settings, unit)]
-    settled = [rows(inside, size) for inside, size in zip(told.inside, sizes, strict=False)]
-    found = rows(told.left, sizes[len(told.inside) - 1])
-    found[:, 5] = np.minimum(found[:, 5], tops.mean() - told.deficits / len(tops))
+    settled = [rows(inside, size) for inside, size in zip(result.inside, sizes, strict=False)]
+    found = rows(result.boxes, sizes[len(result.inside) - 1])
+    found[:, 5] = np.minimum(found[:, 5], tops.mean() - result.deficits / len(tops))
     boxes = np.concatenate([*settled, found])
-    return Survivors(boxes, len(found), told.complete, told.lookups, told.wedges)
+    return Survivors(boxes, len(found), result.is_complete, result.lookups, result.wedges)
 
 
 def _rows(

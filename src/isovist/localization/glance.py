@@ -10,7 +10,7 @@ from isovist.arrays import Float32Array, FloatArray, IntArray
 from isovist.atlas.base import AnyScan, Atlas, SearchSpace
 from isovist.atlas.matching.channels import Window
 from isovist.atlas.multimap import MultiMap
-from isovist.compute.backend import computing
+from isovist.compute.registry import active_backend
 from isovist.localization.floors import Floors, pays
 from isovist.localization.search import best_headings, unlike
 from isovist.localization.settings import LocalizationSettings
@@ -66,7 +66,7 @@ def _cheap(
         return best_headings(atlas.descriptors, some, window, 2, settings.short)
 
     active = np.arange(0, len(atlas.nodes), step)
-    if not pays(atlas) or computing().exhaustive:
+    if not pays(atlas) or active_backend().is_exhaustive:
         return active, *tried(active)
     allowed = np.ones(atlas.descriptors.shape[2] * len(window.seen), dtype=np.bool_)
     floors = Floors.of(atlas, step).under(window, allowed, settings.short)

@@ -22,7 +22,7 @@ import numpy as np
 from isovist.arrays import Float32Array, FloatArray
 from isovist.atlas.base import SearchSpace
 from isovist.atlas.matching.beams import Beams
-from isovist.compute.backend import Rated
+from isovist.compute.requests import BeamRatings
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import rate
 
@@ -31,7 +31,7 @@ def forgiven(
     atlas: SearchSpace,
     beams: Beams,
     poses: FloatArray,
-    rated: Rated,
+    rated: BeamRatings,
     sums: FloatArray,
     settings: LocalizationSettings,
     bare: Float32Array | None = None,

@@ -11,7 +11,7 @@ import numpy as np
 from isovist.arrays import readonly
 from isovist.atlas.base import AnyScan, Atlas, SearchSpace
 from isovist.atlas.multimap import MultiMap
-from isovist.compute.backend import using
+from isovist.compute.registry import use_backend
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.attitudes import STEPS, check_attitude, in_any_attitude, of_robot
@@ -107,7 +107,7 @@ def locate(
         backend: What computes, "cpu" or "cuda" (maps of the plane); what ISOVIST_BACKEND says when
             `None`.
     """
-    with using(backend):
+    with use_backend(backend):
         return _located(
             space, scan, motions, drift, region, tilt, any_attitude, prove, budget_s,
             settings,

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
 from isovist.atlas.base import AnyScan, SearchSpace
-from isovist.compute.backend import using
 from isovist.compute.infra import threads
+from isovist.compute.registry import use_backend
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
 from isovist.localization.locate import locate
@@ -67,8 +67,8 @@ def locate_many(
             "locate_many",
             f"needs a list of scans, got {type(scans).__name__}. `locate` takes a single one.",
         )
-    with using(backend) as computing:
-        name = computing.name
+    with use_backend(backend) as active:
+        name = active.name
     how = {
         "region": region, "tilt": tilt, "any_attitude": any_attitude,
         "prove": prove, "budget_s": budget_s, "settings": settings, "backend": name,
@@ -112,16 +112,16 @@ def each_answer(
 
     if how.get("prove"):  # which takes all cores
         return (numbered(number, scan) for number, scan in enumerate(scans))
-    with using(how.get("backend")) as computing:  # type: ignore[arg-type]
-        return computing.each(numbered, scans)
+    with use_backend(how.get("backend")) as active:  # type: ignore[arg-type]
+        return active.map_in_order(numbered, scans)
 
 
 def asking(
     space: AnyMaps | SearchSpace, **how: object
 ) -> Callable[[int, AnyScan | ScanSequence], Answer]:
     """`locate` with the number of the scan in its errors; arguments are those of `locate`."""
-    with using(how.get("backend")) as computing:  # type: ignore[arg-type]
-        how["backend"] = computing.name  # which threads do not know by themselves
+    with use_backend(how.get("backend")) as active:  # type: ignore[arg-type]
+        how["backend"] = active.name  # which threads do not know by themselves
     site = site_of(space) if isinstance(space, Mapping) else space
 
     def ask(number: int, scan: AnyScan | ScanSequence) -> Answer:

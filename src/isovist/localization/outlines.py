@@ -14,7 +14,7 @@ import numpy as np
 from isovist.arrays import IntArray
 from isovist.atlas.base import Atlas
 from isovist.atlas.matching.channels import Window
-from isovist.compute.backend import computing
+from isovist.compute.registry import active_backend
 from isovist.localization.floors import MANY, Floors, mean_of
 
 TOGETHER = 4
@@ -37,7 +37,8 @@ def likely(atlas: Atlas, every: int, window: Window, short: float, share: int) -
         share: One of so many of these is likely.
     """
     n = atlas.descriptors.shape[2]
-    if atlas.size <= MANY or atlas.dimension == 3 or n % TOGETHER or computing().exhaustive:
+    is_small = atlas.size <= MANY or atlas.dimension == 3
+    if is_small or n % TOGETHER or active_backend().is_exhaustive:
         return None
     outline = outlined(window)
     if outline.seen.any(axis=(0, 1)).sum() < WIDE:

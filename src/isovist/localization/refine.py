@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from isovist.atlas.base import SearchSpace
 from isovist.atlas.matching.beams import Beams, Fit
+from isovist.compute.requests import BeamRatings
 from isovist.localization.gone import counts, far, forgiven
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
@@ -108,7 +109,7 @@ class Fits:
     ) -> FloatArray:
         """`sums` with walls that are not there counted once (`gone`), rated from poses near."""
         near, bare = (self.poses, self.bare) if poses is None else (poses, None)
-        rated = self.ratings, self.kinds
+        rated = BeamRatings(self.ratings, self.kinds)
         return forgiven(atlas, self.beams, near, rated, self.sums, settings, bare)
 
     def worth(

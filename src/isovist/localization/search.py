@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.matching.channels import Window
-from isovist.compute.backend import Scanned, computing, keys_of_cheapest, numbers_of
+from isovist.compute.registry import active_backend
+from isovist.compute.requests import CorrelateRequest, EncodedScan, ShortlistRequest
+from isovist.compute.selection import cheapest
 from isovist.localization import floors as quick
 from isovist.localization.floors import Floors
 from isovist.localization.outlines import likely
@@ -248,7 +250,7 @@ class _View:
         if share > 1 and len(active) > 2 * share * most:
             some = likely(self.atlas, self.every, self.window, self.settings.short, share)
             active = active if some is None else active[some]
-        if quick.pays(self.atlas) and not computing().exhaustive:
+        if quick.pays(self.atlas) and not active_backend().is_exhaustive:
             floors = self._floors(active, rough, allowed, some)
             low = np.partition(floors, most - 1)[most - 1]
             first = np.flatnonzero(floors <= low)
@@ -258,15 +260,19 @@ class _View:
             looked = np.concatenate([first, others])
             order = np.argsort(looked, kind="stable")
             costs = np.concatenate([costs, more])[order]
-            best = numbers_of(keys_of_cheapest(costs, most))
+            best = cheapest(costs, most)
             tried, costs = self.tried(active[looked[order[best]]]), costs[best]
         else:
             short, keep = self.settings.short, self.settings.finalists[1]
-            glimpse, full = told(rough, short, allowed), told(self.window, short, self.allowed)
-            chosen, costs, in_full, headings = computing().glance(
-                self.atlas.descriptors, self.window.ring, active, glimpse, full, most, keep
+            coarse = encode(rough, short, allowed)
+            full = encode(self.window, short, self.allowed)
+            shortlist = active_backend().shortlist(
+                ShortlistRequest(
+                    self.atlas.descriptors, self.window.ring, active, coarse, full, most, keep
+                )
             )
-            tried = chosen, in_full, headings
+            tried = shortlist.nodes, shortlist.costs, shortlist.headings
+            costs = shortlist.coarse_costs
         return tried, Glances(self.atlas.places, tried[0], costs), float(costs.max())
 
     def choose_of_all(
@@ -279,7 +285,7 @@ class _View:
         """What `choose` would choose if all nodes were tried, by trying as few as will do."""
         few = FLOORED * len(active) < self.atlas.size
         plain = not quick.pays(self.atlas) and limit == np.inf
-        if plain or few or computing().exhaustive:
+        if plain or few or active_backend().is_exhaustive:
             return choose(self.tried(active), limit)
         floors = self._floors(active, self.window, self.allowed)
         count, dearest = 2 * most, limit
@@ -325,8 +331,12 @@ def best_headings(
     Descriptors have shape (N, rings, n); all headings are `allowed` when `None`.  Channels cost
     `short` at most when they are shorter than the map says, and twice that when they are longer.
     """
-    headings = np.empty((len(active), keep), dtype=np.int32)
-    return _correlated(descriptors, active, window, keep, short, allowed, headings), headings
+    if allowed is None:
+        allowed = np.ones(descriptors.shape[2] * len(window.seen), dtype=np.bool_)
+    scan = encode(window, short, allowed)
+    request = CorrelateRequest(descriptors, window.ring, active, scan, keep)
+    found = active_backend().correlate(request)
+    return found.costs, found.headings
 
 
 def least_costs(
@@ -337,32 +347,26 @@ def least_costs(
     allowed: BoolArray | None = None,
 ) -> Float32Array:
     """The smallest cost of each active node, shape (A,), whatever its heading, a fifth sooner."""
-    headings = np.empty((len(active), 0), dtype=np.int32)
-    return _correlated(descriptors, active, window, 1, short, allowed, headings)[:, 0]
-
-
-def _correlated(
-    descriptors: Float32Array,
-    active: IntArray,
-    window: Window,
-    keep: int,
-    short: float,
-    allowed: BoolArray | None,
-    headings: NDArray[np.int32],
-) -> Float32Array:
     if allowed is None:
         allowed = np.ones(descriptors.shape[2] * len(window.seen), dtype=np.bool_)
-    costs = np.empty((len(active), keep), dtype=np.float32)
-    asked = told(window, short, allowed)
-    computing().correlate(descriptors, window.ring, active, *asked, costs, headings)
-    return costs
+    scan = encode(window, short, allowed)
+    request = CorrelateRequest(descriptors, window.ring, active, scan, 1, has_headings=False)
+    return active_backend().correlate(request).costs[:, 0]
 
 
-def told(window: Window, short: float, allowed: BoolArray) -> Scanned:
-    """What backends are told of a scan."""
+def encode(window: Window, short: float, allowed: BoolArray) -> EncodedScan:
+    """Return a scan in whole steps, as backends compare it with descriptors.
+
+    Args:
+        window: The scan in its channels.
+        short: Most that a channel costs that is shorter than the map says, in log(1 + r).
+        allowed: Which headings count, shape (n P,).
+    """
     codes = window.codes(short)
     allowed = np.ascontiguousarray(allowed)
-    return codes.values, window.seen, allowed, codes.base, codes.step, codes.short, codes.long
+    return EncodedScan(
+        codes.values, window.seen, allowed, codes.base, codes.step, codes.short, codes.long
+    )
 
 
 def unlike(poses: FloatArray, radius: float, turn: float, most: int | None = None) -> IntArray:

@@ -25,7 +25,7 @@ from isovist.arrays import FloatArray, IntArray
 from isovist.atlas.base import Atlas, SearchSpace
 from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.atlas.matching.beams import Beams, Fit
-from isovist.compute.backend import Rated
+from isovist.compute.requests import BeamRatings
 from isovist.localization.region import Region
 from isovist.localization.search import Candidates, search, unlike
 from isovist.localization.settings import LocalizationSettings
@@ -204,7 +204,7 @@ def _with_most(again: IntArray, beams: Beams, column: IntArray) -> IntArray:
 
 def rate(
     atlas: SearchSpace, beams: Beams, poses: FloatArray, settings: LocalizationSettings
-) -> Rated:
+) -> BeamRatings:
     """`Atlas.rate` of beams of one scan or of several, by odometry as it is."""
     if not isinstance(beams, ManyBeams):
         return atlas.rate(beams, poses, settings.model)
@@ -222,7 +222,7 @@ def fit_and_rate(
     fitted: int,
     settings: LocalizationSettings,
     most: int,
-) -> tuple[Fit, Rated]:
+) -> tuple[Fit, BeamRatings]:
     """`Atlas.fit_and_rate` of beams of one scan or of several, by odometry as it is."""
     if not isinstance(beams, ManyBeams):
         fit, (rated,) = atlas.fit_and_rate(beams, poses, widths, fitted, [settings.model], most)
@@ -238,7 +238,7 @@ def fit_together(
     widths: FloatArray,
     n: int,
     settings: LocalizationSettings,
-) -> tuple[Fit, Rated, FloatArray]:
+) -> tuple[Fit, BeamRatings, FloatArray]:
     """Fits of several scans, ℓ and kind of each beam, and what is known of the poses by (1).
 
     Args:
@@ -259,14 +259,14 @@ def fit_together(
             places, cost = _slipped(places, mine, firm, view.error[:n], settings)
         ratings, kinds = atlas.rate(view.beams, places, settings.model)
         ratings -= (cost / view.beams.blocks).astype(np.float32)[:, None]
-        told.append((ratings, kinds))
+        told.append(BeamRatings(ratings, kinds))
     return replace(fit, poses=poses), _beside(told), known
 
 
-def _beside(told: Iterable[Rated]) -> Rated:
+def _beside(told: Iterable[BeamRatings]) -> BeamRatings:
     """What views say, one after the other."""
     ratings, kinds = zip(*told, strict=True)
-    return np.concatenate(ratings, axis=1), np.concatenate(kinds, axis=1)
+    return BeamRatings(np.concatenate(ratings, axis=1), np.concatenate(kinds, axis=1))
 
 
 def _alone(

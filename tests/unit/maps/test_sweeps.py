@@ -8,7 +8,6 @@ from tests.support.reference_3d import sweep_voxels_twin
 from tests.support.reference_occupancy import sweep_twin
 
 from isovist import Cell, DirectionalBasis, OccupancyMap, Pose, Range, VoxelMap
-from isovist.compute import computing
 from isovist.maps import VoxelSweep, describe_field, free_nodes, free_voxels, sweep_ranges
 
 ANGLES = 2 * np.pi * np.arange(24) / 24 + 0.017
@@ -122,30 +121,6 @@ def test_a_turned_map_is_swept_in_world_directions():
     a, _ = sweep_ranges(flat, ANGLES, rows, cols)
     b, _ = sweep_ranges(turned, ANGLES + 0.4, rows, cols)
     np.testing.assert_allclose(a, b, rtol=1e-5)
-
-
-@pytest.mark.parametrize("transform", ["linear", "logarithmic", "saturating"])
-def test_fields_are_weighted_sums_of_the_ranges_that_count(backend, transform):
-    world = OccupancyMap.from_array(flat_clutter(50, 70, seed=2), 0.1)
-    rows, cols = free_nodes(world, 3)
-    W = weights(13)
-    ranges, endings = sweep_ranges(world, ANGLES, rows, cols, maximum=2.0)
-    F, K = describe_field(world, ANGLES, W, rows, cols, transform=transform, scale=3.0, maximum=2.0)
-    r = ranges.astype(float)
-    f = Range(transform=transform, scale=3.0).of_ranges(r)
-    known = np.isin(endings, [Ending.WALL, Ending.MAXIMUM])
-    assert computing() is backend
-    assert 0.1 < known.mean() < 0.9
-    np.testing.assert_allclose(F, (f * known).T @ W, rtol=2e-5, atol=1e-6)
-    np.testing.assert_allclose(K, known.T @ W, rtol=2e-5, atol=1e-6)
-
-
-def test_every_ending_can_be_counted(backend):
-    world = OccupancyMap.from_array(flat_clutter(20, 20, seed=4), 0.1)
-    rows, cols = free_nodes(world, 2)
-    assert computing() is backend
-    _, K = describe_field(world, ANGLES, weights(5), rows, cols, known=Ending)
-    np.testing.assert_allclose(K, np.broadcast_to(weights(5).sum(axis=0), K.shape), rtol=1e-5)
 
 
 def test_nodes_are_the_free_cells_of_a_lattice():

@@ -11,7 +11,7 @@ from isovist.apps.web.errors import RefusedError, unknown
 from isovist.apps.web.limits import Limits
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.library import Library
-from isovist.compute.backend import computing
+from isovist.compute.registry import active_backend
 from isovist.errors import FileError, InputError
 from isovist.localization.certify import certify_answer
 from isovist.localization.check import check
@@ -89,7 +89,7 @@ class Search:
             told = hints(self.site, scan, answer, region=self.prior) if self.hinting else ()
             return answer_json(answer, told)
 
-        return lambda scans: computing().each(answered, scans)
+        return lambda scans: active_backend().map_in_order(answered, scans)
 
 
 def json_of(told: Told) -> bytes:

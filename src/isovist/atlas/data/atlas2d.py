@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, ClassVar
 
@@ -37,10 +37,22 @@ from isovist.atlas.matching.windows import (
 )
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.basis.directional_basis import DirectionalBasis
-from isovist.compute.backend import Described, Rated, Rays, computing, rated_room
+from isovist.compute.registry import active_backend
+from isovist.compute.requests import (
+    AlignAndScoreRequest,
+    AlignedPoses,
+    AlignRequest,
+    BeamRatings,
+    DescribeMapRequest,
+    MapDescription,
+    RayMap,
+    RaySet,
+    ScoredPoses,
+    ScoreRequest,
+)
 from isovist.errors import InputError
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap, distance_to_walls
-from isovist.maps.sweep.sweep2d import MEASURED_ENDINGS, free_nodes, summing, without_negligible
+from isovist.maps.sweep.sweep2d import MEASURED_ENDINGS, free_nodes, ray_signal, without_negligible
 from isovist.poses import Pose, unit_vectors
 from isovist.sensing.scan import Scan
 
@@ -153,25 +165,24 @@ class PlaneAtlas(Atlas):
         held: float = np.inf,
     ) -> Fit:
         del fitted, held
-        moved, sums = self.to_cells(poses), np.empty((len(poses), 8))
-        computing().align(*self._fitting(beams, widths), moved, sums)
-        return self._fit(moved, sums)
+        return self._fit(active_backend().align(self._align_request(beams, poses, widths)))
 
-    def _fitting(self, beams: Beams, widths: FloatArray) -> tuple[Any, ...]:
-        """Arguments of `compute.fitting.align2d` before the poses."""
+    def _align_request(self, beams: Beams, poses: FloatArray, widths: FloatArray) -> AlignRequest:
+        """Return the poses and the beams in cells."""
         unit = self.world.resolution
         ends, sigmas = beams.ends / unit, beams.sigmas / unit
-        return self.wall_distance, ends, sigmas, widths / unit, DAMPING
+        start = self.to_cells(poses)
+        return AlignRequest(self.wall_distance, ends, sigmas, widths / unit, DAMPING, start)
 
-    def _fit(self, moved: FloatArray, sums: FloatArray) -> Fit:
-        """From what `compute.fitting.align2d` says, which is written over."""
-        sums *= _in_metres(self.world.resolution)
+    def _fit(self, aligned: AlignedPoses) -> Fit:
+        """Return a fit in m from one in cells."""
+        sums = aligned.sums * _in_metres(self.world.resolution)
         H = sums[:, SYMMETRIC]
         if self.heading != 0.0:
             turn = np.eye(3)
             turn[:2, :2] = self.world.origin.rotation
             H = turn @ H @ turn.T
-        return Fit(self.from_cells(moved), H, sums[:, 6], sums[:, 7])
+        return Fit(self.from_cells(aligned.poses), H, sums[:, 6], sums[:, 7])
 
     def fit_and_rate(
         self,
@@ -181,17 +192,26 @@ class PlaneAtlas(Atlas):
         fitted: int,
         models: Sequence[BeamModel],
         most: int | None = None,
-    ) -> tuple[Fit, list[Rated]]:
+    ) -> tuple[Fit, list[BeamRatings]]:
         if beams.strengths.size:
             return Atlas.fit_and_rate(self, beams, poses, widths, fitted, models, most)
-        moved, sums = self.to_cells(poses), np.empty((len(poses), 8))
-        fitting = *self._fitting(beams, widths), moved, sums
-        many = len(poses) if most is None else most
-        rating = [self._rating(beams, model) for model in models]
-        chosen, rated = computing().align_and_score(fitting, rating, many)
-        if len(chosen) < len(poses):
-            moved, sums = moved[chosen], sums[chosen]
-        return self._fit(moved, sums), rated
+        count = len(poses) if most is None else most
+        request = self._align_request(beams, poses, widths)
+        scored = self._align_and_score(request, beams, models, count)
+        return self._fit(scored.aligned), list(scored.ratings)
+
+    def _align_and_score(
+        self, align: AlignRequest, beams: Beams, models: Sequence[BeamModel], count: int
+    ) -> ScoredPoses:
+        """Align poses, and rate so many of the heaviest by each model."""
+        rows = tuple(self.model(model) for model in models)
+        return active_backend().align_and_score(
+            AlignAndScoreRequest(align, self._ray_map, rows, beams.ends, beams.sigmas, count)
+        )
+
+    @property
+    def _ray_map(self) -> RayMap:
+        return RayMap(self.clear, self.bare, self.wall_distance, self.world.resolution)
 
     def fit_scaled(
         self,
@@ -204,38 +224,27 @@ class PlaneAtlas(Atlas):
     ) -> tuple[FloatArray, FloatArray]:
         if beams.strengths.size:
             return Atlas.fit_scaled(self, beams, start, widths, fitted, model, factors)
-        from isovist.compute.fitting.align2d import align
-        from isovist.compute.likelihood.score2d import score
-
-        unit = self.world.resolution
-        field, _, sigmas, steps, damping = self._fitting(beams, widths)
-        *walls, lengths, noise = self._rating(beams, model)
-        moved, sums = self.to_cells(start).repeat(len(factors), axis=0), np.empty((1, 8))
-        scores, rated = np.empty(len(factors)), rated_room(1, len(beams))
+        base, unit = self._align_request(beams, start, widths), self.world.resolution
+        scores, poses = np.empty(len(factors)), np.empty((len(factors), 3))
         for k, factor in enumerate(factors):
-            ends, pose = factor * lengths, moved[k : k + 1]
-            # One pose is fitted and rated by a core before any other backend has answered.
-            align(field, ends / unit, factor * sigmas, steps, damping, pose, sums)
-            score(*walls, ends, factor * noise, pose, *rated)
-            scores[k] = np.add.reduce(rated[0][0], dtype=np.float64)
-        return scores / len(beams), self.from_cells(moved)
+            scaled = beams.scaled(factor)
+            request = replace(base, ends=scaled.ends / unit, sigmas=factor * base.sigmas)
+            scored = self._align_and_score(request, scaled, (model,), 1)
+            scores[k] = np.add.reduce(scored.ratings[0].ratings[0], dtype=np.float64)
+            poses[k] = scored.aligned.poses[0]
+        return scores / len(beams), self.from_cells(poses)
 
-    def rate(self, beams: Beams, poses: FloatArray, model: BeamModel) -> Rated:
-        ratings, kinds = rated_room(len(poses), len(beams))
-        computing().score(*self._rating(beams, model), self.to_cells(poses), ratings, kinds)
+    def rate(self, beams: Beams, poses: FloatArray, model: BeamModel) -> BeamRatings:
+        request = ScoreRequest(
+            self._ray_map, self.model(model), beams.ends, beams.sigmas, self.to_cells(poses)
+        )
+        rated = active_backend().score(request)
         if beams.strengths.size and self.shine is not None and self.gleam is not None:
             ends = Pose.from_vector(poses[:, None]).apply(beams.ends)
             where = self.world.index(ends)
             gloss = gloss_of(self.shine, model)
-            add_gloss(self.gleam, gloss, where, beams.strengths, kinds, ratings)
-        return ratings, kinds
-
-    def _rating(self, beams: Beams, model: BeamModel) -> tuple[Any, ...]:
-        """Arguments of `compute.likelihood.score2d` before the poses."""
-        return (
-            self.clear, self.bare, self.wall_distance, self.world.resolution, self.model(model),
-            beams.ends, beams.sigmas,
-        )  # fmt: skip
+            add_gloss(self.gleam, gloss, where, beams.strengths, rated.kinds, rated.ratings)
+        return rated
 
     def model(self, model: BeamModel) -> FloatArray:
         """Return the numbers of a beam model as the kernels want them.
@@ -360,7 +369,7 @@ def build_plane(
         readonly(np.concatenate(rings, axis=1) if len(rings) > 1 else rings[0]),
         readonly(parts.wall_distance),
         readonly(parts.clear),
-        readonly(parts.bare),
+        readonly(parts.walls),
         stride * world.resolution,
         settings,
         shine_of(world),
@@ -392,28 +401,30 @@ def _shining(world: OccupancyMap, signal: str) -> Shine:
 
 def _in_one_piece(
     world: OccupancyMap, stride: int, settings: AtlasSettings, basis: DirectionalBasis | None
-) -> Described | None:
-    """What a backend makes of a map that does all of it at once; `None` when it does not."""
+) -> MapDescription | None:
+    """Describe a map by a backend that does all of it at once; `None` if it does not."""
     turns, W = rays_of(settings, basis)
-    options = summing(world, settings.reach, "logarithmic", 1.0, MEASURED_ENDINGS)
-    return computing().plane(
-        world.cells, stride, (settings.gap - 1e-9) / world.resolution,
-        Rays(unit_vectors(turns), without_negligible(W), *options), (MAJORITY, FAR),
-    )  # fmt: skip
+    signal = ray_signal(world, settings.reach, "logarithmic", 1.0, MEASURED_ENDINGS)
+    rays = RaySet(unit_vectors(turns), without_negligible(W), signal)
+    gap = (settings.gap - 1e-9) / world.resolution
+    return active_backend().describe_map(
+        DescribeMapRequest(world.cells, stride, gap, rays, MAJORITY, FAR)
+    )
 
 
 def _in_blocks(
     world: OccupancyMap, stride: int, settings: AtlasSettings, basis: DirectionalBasis | None,
     crew: Crew | None, progress: Callable[[float], None],
-) -> Described:  # fmt: skip
-    """What the cores make of a map, told how far it is."""
+) -> MapDescription:  # fmt: skip
+    """Describe a map on the cores, block by block."""
     clear = bridge_gaps(world, settings.gap)
     rows, columns = free_nodes(clear, stride)
     whole = PlaneBlock(np.arange(len(rows)), clear, rows, columns, None, settings, basis)
     blocks = iter([whole]) if crew is None else whole.cut(crew.side(world.cells.size, TILE))
     F = described(blocks, crew, len(rows), lambda share: progress(0.9 * share))
     nodes = rows.astype(np.int64) * world.shape[1] + columns
-    return Described(nodes, F, distance_to_walls(world.cells), clear.skip, bare_walls(world).skip)
+    walls = bare_walls(world).skip
+    return MapDescription(nodes, F, distance_to_walls(world.cells), clear.skip, walls)
 
 
 @lru_cache

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.arrays import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
+from isovist.arrays import FloatArray, IntArray, check_memory, readonly, restore
 from isovist.atlas.base import DAMPING, AnyScan, Atlas
 from isovist.atlas.data.reflectance import Shine, comparable, gloss_of, ignored, shine_of
 from isovist.atlas.data.surfaces import bare_walls, bridge_gaps
@@ -28,6 +28,7 @@ from isovist.atlas.matching.channels import Window
 from isovist.atlas.matching.windows import basis_from_json, basis_json, window_of_cloud
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.basis.directional_basis import DirectionalBasis
+from isovist.compute.requests import BeamRatings, empty_ratings
 from isovist.errors import InputError
 from isovist.maps.floor import close_floor, floor_levels
 from isovist.maps.grid2d.occupancy_map import Cell, checked_cells
@@ -159,12 +160,8 @@ class SpaceAtlas(Atlas):
         H = (half + np.tril(half, -1).swapaxes(1, 2)) * np.outer(per, per)
         return Fit(self.from_cells(moved), H, sums[:, 0], sums[:, 1] * unit**2)
 
-    def rate(
-        self, beams: Beams, poses: FloatArray, model: BeamModel
-    ) -> tuple[Float32Array, NDArray[np.uint8]]:
-        unit = self.world.resolution
-        ratings = np.empty((len(poses), len(beams)), dtype=np.float32)
-        kinds = np.empty(ratings.shape, dtype=np.uint8)
+    def rate(self, beams: Beams, poses: FloatArray, model: BeamModel) -> BeamRatings:
+        unit, rated = self.world.resolution, empty_ratings(len(poses), len(beams))
         shine, gloss = np.empty(0), np.ones(3)
         if beams.strengths.size and self.shine is not None:
             shine, gloss = np.asarray(self.world.reflectance), gloss_of(self.shine, model)
@@ -173,9 +170,9 @@ class SpaceAtlas(Atlas):
         _, score = self.kernels()
         score(
             self.clear.parts, self.bare.parts, self.wall_distance.parts, unit, row, shine, gloss,
-            beams.ends, beams.strengths, self.to_cells(poses), ratings, kinds,
+            beams.ends, beams.strengths, self.to_cells(poses), *rated,
         )  # fmt: skip
-        return ratings, kinds
+        return rated
 
     def kernels(self) -> tuple[Any, ...]:
         from isovist.compute.fitting.align3d import align_by_blocks, align_in_space

@@ -86,10 +86,10 @@ class Cluster:
 
 def describe_packed(packed: bytes) -> Float32Array:
     """Compute the descriptors of a packed block on the cores of a worker."""
-    from isovist.compute.backend import using
+    from isovist.compute.registry import use_backend
 
     block: Block = pickle.loads(zlib.decompress(packed))
-    with using("cpu"):
+    with use_backend("cpu"):
         return block.describe(lambda _share: None)
 
 

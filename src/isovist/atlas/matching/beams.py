@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import Float32Array, FloatArray, IntArray
-from isovist.compute.backend import firmest
+from isovist.compute.selection import heaviest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,4 +139,4 @@ class Fit:
         """Return the `most` poses that beams constrain best, in their order; all when `None`."""
         if most is None or most >= len(self.poses):
             return self
-        return self.select(firmest(self.weight, most))
+        return self.select(heaviest(self.weight, most))

@@ -1,155 +1,205 @@
-"""A complete search on a card: `localization.complete`, boxes of a round at a time.
+"""Bound boxes of poses on a card, and search a whole map by them (`localization.complete`).
 
-The same boxes survive, in the order of their headings, rows and columns; what beams pass is asked
-of 32 beams at a time, so that a box that stays may be known to be worth less than on the cores.
+The boxes that remain are those of the cores, in the order of their headings, rows and columns.
+Rays are followed 32 beams at a time, so that the deficit of a box that remains may be larger than
+on the cores.
 """
 
 from time import perf_counter
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isovist.arrays import FloatArray, IntArray
-from isovist.compute.backend import Boxes, Rounds
+from isovist.compute.cuda.device import BLOCK_THREADS, Argument, Device, DeviceArray, Kernel
+from isovist.compute.requests import BoundRequest, BoxDeficits, BoxSearchRequest, BoxSearchResult
 
-BLOCK = 256
-BEAMS = 256
-"""Most beams of a scan: eight of each lane."""
-INSIDE = 1 << 18
-"""Boxes of a round inside the place that is known."""
-FIRST = 1 << 26
-"""Boxes that may survive the first round, which tries every place: a gigabyte of the card."""
-NOTHING = np.uint64(0)
+BOUND = Kernel("search.cu", "bound")
+TABULATE = Kernel("complete.cu", "tabulate")
+SAMPLE = Kernel("complete.cu", "sample")
+BOUND_ROUND = Kernel("complete.cu", "bounded")
+FOLLOW_RAYS = Kernel("complete.cu", "seen")
+HALVE = Kernel("complete.cu", "halves")
+MAX_BEAMS = 256
+"""Beams of a scan: eight for each lane of a warp."""
+MAX_INSIDE = 1 << 18
+"""Boxes of a round inside the place."""
+MAX_BOXES = 1 << 26
+"""Boxes that remain after the first round, which tries every place: a gigabyte of the card."""
+NULL = np.uint64(0)
+"""The address of no array."""
+NO_PLACE = np.array([0.0, 0.0, 0.0, -1.0, 0.0])
+"""A place that holds no box: its radius is negative."""
 
 
-def complete(card: Any, rounds: Rounds) -> Boxes | None:
-    """What survives, or `None` when the card has no room for it.
+def bound_boxes(device: Device, request: BoundRequest) -> BoxDeficits:
+    """Sum the deficits of boxes, a box a thread."""
+    cp, runs, count = device.cp, request.runs, len(request.cells)
+    groups = np.repeat(runs[:, 0], runs[:, 2] - runs[:, 1]).astype(np.int32)
+    deficits, lookups = cp.empty(count, dtype=cp.int32), cp.zeros(1, dtype=cp.uint64)
+    device.launch(
+        BOUND, (-(-count // BLOCK_THREADS), 1), BLOCK_THREADS, device.upload(request.codes),
+        *(np.int32(v) for v in request.codes.shape), cp.asarray(groups), cp.asarray(request.cells),
+        np.int64(count), cp.asarray(request.offsets), cp.asarray(request.tables),
+        np.int32(len(request.tables)), np.int32(request.budget), deficits, lookups,
+    )  # fmt: skip
+    return BoxDeficits(deficits.get(), int(lookups[0]))
 
-    Args:
-        card: The backend.
-        rounds: The map, the beams, and what counts.
+
+class _Boxes(NamedTuple):
+    """Boxes of a round on the card, `NULL` for all squares of the first one, and their number."""
+
+    rows: DeviceArray
+    size: int
+
+
+class _Bounded(NamedTuple):
+    """What the ends of beams leave of the boxes of a round.
+
+    Attributes:
+        boxes: Those that remain outside the place.
+        inside: Those that remain inside it.
+        lookups: Ends of beams that were looked up.
     """
-    cp = card.cp
-    m = len(rounds.ends)
-    if m > BEAMS:
+
+    boxes: DeviceArray
+    inside: DeviceArray
+    lookups: int
+
+
+def search_boxes(device: Device, request: BoxSearchRequest) -> BoxSearchResult | None:
+    """Search all boxes round by round; `None` where the card has no room for them."""
+    rounds, limits = request.rounds, request.limits
+    if len(request.beams.ends) > MAX_BEAMS:
         return None
-    look = _Look(card, rounds)
-    boxes: Any = NOTHING
-    count = len(rounds.squares) * rounds.sizes[0][1]
+    search = _BoxSearch(device, request)
+    boxes = _Boxes(NULL, len(rounds.squares) * rounds.sizes[0].headings)
     inside, lookups, wedges = [], 0, 0
-    left, deficits = cp.empty((0, 4), dtype=cp.int32), None
     for k in range(len(rounds.sizes)):
-        room = min(FIRST, count)
-        kept, held = cp.empty((room, 4), dtype=cp.int32), cp.empty((INSIDE, 4), dtype=cp.int32)
-        counts = cp.zeros(3, dtype=cp.uint64)
-        look.bound(k, boxes, count, kept, held, counts)
-        count, settled, looked = (int(v) for v in counts.get())
-        lookups += looked
-        if count > room or settled > INSIDE:
+        bounded = search.bound(k, boxes)
+        if bounded is None:
             return None
-        inside.append(_in_order(held[:settled])[0])
-        left, deficits = kept[:count], None
-        if k >= rounds.seen and count:
-            left, deficits, asked = look.through(k, left)
-            wedges += asked
-        done = k + 1 == len(rounds.sizes) or len(left) == 0
-        late = 8 * len(left) > rounds.most or perf_counter() > rounds.until
-        if done or late:
-            return Boxes(*_in_order(left, deficits), tuple(inside), done, lookups, wedges)
-        boxes = look.halves(k, left)
-        count = len(boxes)
+        lookups += bounded.lookups
+        inside.append(_in_order(bounded.inside)[0])
+        remaining, deficits = bounded.boxes, None
+        if k >= rounds.first_with_rays and len(remaining):
+            remaining, deficits, count = search.follow_rays(k, remaining)
+            wedges += count
+        is_done = k + 1 == len(rounds.sizes) or len(remaining) == 0
+        is_late = 8 * len(remaining) > limits.max_boxes or perf_counter() > limits.deadline
+        if is_done or is_late:
+            return BoxSearchResult(
+                *_in_order(remaining, deficits), tuple(inside), is_done, lookups, wedges
+            )
+        halves = search.halve(k, remaining)
+        boxes = _Boxes(halves, len(halves))
     raise AssertionError("a search has rounds")
 
 
-class _Look:
-    """The map and the beams on the card."""
+class _BoxSearch:
+    """The map and the beams of a search on the card."""
 
-    def __init__(self, card: Any, rounds: Rounds) -> None:
-        cp = card.cp
-        self.card, self.rounds = card, rounds
-        m, turns = len(rounds.ends), len(rounds.sizes)
-        self.m = np.int32(m)
-        self.codes, self.squares = card.on_card(rounds.codes), card.on_card(rounds.squares)
-        self.shape = tuple(np.int32(v) for v in (*rounds.codes.shape, rounds.pad))
-        self.model = cp.asarray(rounds.model)
-        self.frontiers = cp.asarray(rounds.frontiers)
-        known = np.array([0.0, 0.0, 0.0, -1.0, 0.0]) if rounds.known is None else rounds.known
-        self.known = cp.asarray(known)
-        lengths = np.hypot(*rounds.ends.T)
-        tables = cp.empty((turns, m, 256), dtype=cp.uint16)
-        card.launch(
-            "complete.cu", "tabulate", (m, turns), 256, self.model, cp.asarray(lengths),
-            cp.asarray(rounds.walls), np.int32(len(rounds.walls)), self.frontiers,
-            np.int32(len(rounds.frontiers)), cp.asarray(rounds.taken), self.m,
-            np.float64(rounds.unit), tables,
+    def __init__(self, device: Device, request: BoxSearchRequest) -> None:
+        cp, world, beams = device.cp, request.world, request.beams
+        self.device, self.request, rounds = device, request, request.rounds
+        m, self.m = len(beams.ends), np.int32(len(beams.ends))
+        self.codes, self.squares = device.upload(world.codes), device.upload(rounds.squares)
+        self.shape = tuple(np.int32(v) for v in (*world.codes.shape, world.padding))
+        self.model = cp.asarray(beams.model)
+        self.frontier_classes = cp.asarray(world.frontier_classes)
+        place = request.limits.place
+        self.place = cp.asarray(NO_PLACE if place is None else place)
+        lengths = np.hypot(*beams.ends.T)
+        tables = cp.empty((len(rounds.sizes), m, 256), dtype=cp.uint16)
+        device.launch(
+            TABULATE, (m, len(rounds.sizes)), 256, self.model, cp.asarray(lengths),
+            cp.asarray(world.wall_classes), np.int32(len(world.wall_classes)),
+            self.frontier_classes, np.int32(len(world.frontier_classes)),
+            cp.asarray(rounds.margins), self.m, np.float64(request.limits.unit), tables,
         )  # fmt: skip
-        beams, means = cp.asarray(rounds.ends / rounds.cell), cp.zeros(m, dtype=cp.float32)
-        count = len(rounds.squares) * rounds.sizes[0][1]
-        card.launch(
-            "complete.cu", "sample", (m, 1), BLOCK, self.codes, *self.shape, self.squares,
-            np.int64(len(rounds.squares)), np.int64(count), *self.size(0), beams, tables, means,
+        ends, means = cp.asarray(beams.ends / world.cell), cp.zeros(m, dtype=cp.float32)
+        count = len(rounds.squares) * rounds.sizes[0].headings
+        device.launch(
+            SAMPLE, (m, 1), BLOCK_THREADS, self.codes, *self.shape, self.squares,
+            np.int64(len(rounds.squares)), np.int64(count), *self.size(0), ends, tables, means,
         )  # fmt: skip
-        order = cp.argsort(-means)
-        self.beams, self.tables = beams[order], cp.ascontiguousarray(tables[:, order])
-        self.longest = np.argsort(-lengths, kind="stable")
+        order = cp.argsort(-means)  # beams that drop most boxes first
+        self.ends, self.tables = ends[order], cp.ascontiguousarray(tables[:, order])
+        self.longest_first = np.argsort(-lengths, kind="stable")
 
-    def size(self, k: int) -> tuple[Any, Any]:
-        """Width and heading of the boxes of a round, in cells and rad."""
-        width, turns = self.rounds.sizes[k]
-        return np.float64(width), np.float64(2.0 * np.pi / turns)
+    def size(self, k: int) -> tuple[np.float64, np.float64]:
+        """Return the width of the boxes of a round in cells, and their heading in rad."""
+        size = self.request.rounds.sizes[k]
+        return np.float64(size.width), np.float64(2.0 * np.pi / size.headings)
 
-    def bound(self, k: int, boxes: Any, count: int, kept: Any, held: Any, counts: Any) -> None:
-        """Those of a round whose ends do not drop them."""
-        rounds = self.rounds
-        self.card.launch(
-            "complete.cu", "bounded", (-(-count // BLOCK), 1), BLOCK, self.codes, *self.shape,
-            NOTHING if k else self.squares, boxes, np.int64(len(rounds.squares)), np.int64(count),
-            *self.size(k), self.beams, self.m, self.tables[k],
-            np.int32(int(rounds.spare / rounds.unit)), self.known, kept, np.int64(len(kept)), held,
-            np.int64(len(held)), counts,
+    def bound(self, k: int, boxes: _Boxes) -> _Bounded | None:
+        """Drop boxes by where beams end; `None` if too many remain."""
+        cp, limits = self.device.cp, self.request.limits
+        squares = self.request.rounds.squares
+        room = min(MAX_BOXES, boxes.size)
+        remaining = cp.empty((room, 4), dtype=cp.int32)
+        inside = cp.empty((MAX_INSIDE, 4), dtype=cp.int32)
+        counts = cp.zeros(3, dtype=cp.uint64)
+        self._launch(
+            BOUND_ROUND, boxes.size, self.codes, *self.shape, NULL if k else self.squares,
+            boxes.rows, np.int64(len(squares)), np.int64(boxes.size), *self.size(k), self.ends,
+            self.m, self.tables[k], np.int32(int(limits.budget / limits.unit)), self.place,
+            remaining, np.int64(room), inside, np.int64(MAX_INSIDE), counts,
         )  # fmt: skip
+        count, inside_count, lookups = (int(v) for v in counts.get())
+        if count > room or inside_count > MAX_INSIDE:
+            return None
+        return _Bounded(remaining[:count], inside[:inside_count], lookups)
 
-    def through(self, k: int, boxes: Any) -> tuple[Any, Any, int]:
-        """Those that what beams pass does not drop either, deficits in nats, and wedges."""
-        card, cp, rounds = self.card, self.card.cp, self.rounds
+    def follow_rays(self, k: int, boxes: DeviceArray) -> tuple[DeviceArray, DeviceArray, int]:
+        """Drop boxes by what their rays pass; return the rest, their deficits, and wedges."""
+        device, cp = self.device, self.device.cp
+        world, beams = self.request.world, self.request.beams
         sides = np.zeros(4, dtype=[("walls", "u8"), ("unknown", "u8"), ("lines", "i4"),
                                    ("words", "i4")])  # fmt: skip
-        alive = []
-        for side, pair in enumerate(zip(rounds.wall_bits, rounds.unknown_bits, strict=True)):
-            alive += [card.on_card(bits) for bits in pair]
-            sides[side] = (alive[-2].data.ptr, alive[-1].data.ptr, *pair[0].shape)
-        kept, deficits = cp.empty_like(boxes), cp.empty(len(boxes))
-        counts = cp.zeros(2, dtype=cp.uint64)
-        card.launch(
-            "complete.cu", "seen", (-(-len(boxes) // 4), 1), 128, card.on_card(rounds.field),
-            self.codes, *self.shape, self.frontiers, np.int32(len(rounds.frontiers)),
-            cp.asarray(sides.view(np.uint64)), card.on_card(rounds.clear),
-            *(np.int32(v) for v in rounds.clear.shape), np.float64(rounds.cell), self.model,
-            cp.asarray(rounds.ends[self.longest]), self.m,
-            cp.asarray(rounds.behind[self.longest]), cp.asarray(rounds.tops[self.longest]),
-            np.float64(rounds.spare), *self.size(k), boxes, np.int64(len(boxes)), kept, deficits,
-            counts,
+        copies = []  # alive until the kernel has read them
+        for side, bits in enumerate(zip(world.wall_bits, world.unknown_bits, strict=True)):
+            copies += [device.upload(words) for words in bits]
+            sides[side] = (copies[-2].data.ptr, copies[-1].data.ptr, *bits[0].shape)
+        remaining, deficits = cp.empty_like(boxes), cp.empty(len(boxes))
+        counts, order = cp.zeros(2, dtype=cp.uint64), self.longest_first
+        device.launch(
+            FOLLOW_RAYS, (-(-len(boxes) // 4), 1), 128, device.upload(world.wall_distance),
+            self.codes, *self.shape, self.frontier_classes, np.int32(len(world.frontier_classes)),
+            cp.asarray(sides.view(np.uint64)), device.upload(world.clear),
+            *(np.int32(v) for v in world.clear.shape), np.float64(world.cell), self.model,
+            cp.asarray(beams.ends[order]), self.m, cp.asarray(beams.wall_deficits[order]),
+            cp.asarray(beams.max_ratings[order]), np.float64(self.request.limits.budget),
+            *self.size(k), boxes, np.int64(len(boxes)), remaining, deficits, counts,
         )  # fmt: skip
         count, wedges = (int(v) for v in counts.get())
-        return kept[:count], deficits[:count], wedges
+        return remaining[:count], deficits[:count], wedges
 
-    def halves(self, k: int, boxes: Any) -> Any:
-        """The halves of boxes that hold a free cell."""
-        cp, free = self.card.cp, self.rounds.standing[k]
-        standing = NOTHING if free is None else self.card.on_card(free)
-        out = cp.empty((8 * len(boxes), 4), dtype=cp.int32)
-        made = cp.zeros(1, dtype=cp.uint64)
-        self.card.launch(
-            "complete.cu", "halves", (-(-len(boxes) // BLOCK), 1), BLOCK, boxes,
-            np.int64(len(boxes)), standing,
-            *(np.int32(v) for v in ((0, 0) if free is None else free.shape)), out,
-            np.int64(len(out)), made,
+    def halve(self, k: int, boxes: DeviceArray) -> DeviceArray:
+        """Return the halves of boxes that hold a free cell."""
+        cp, is_free = self.device.cp, self.request.rounds.free_halves[k]
+        squares = NULL if is_free is None else self.device.upload(is_free)
+        shape = (0, 0) if is_free is None else is_free.shape
+        halves = cp.empty((8 * len(boxes), 4), dtype=cp.int32)
+        count = cp.zeros(1, dtype=cp.uint64)
+        self._launch(
+            HALVE, len(boxes), boxes, np.int64(len(boxes)), squares,
+            *(np.int32(v) for v in shape), halves, np.int64(len(halves)), count,
         )  # fmt: skip
-        return out[: int(made[0])]
+        return halves[: int(count[0])]
+
+    def _launch(self, kernel: Kernel, count: int, *arguments: Argument) -> None:
+        """Run a kernel with a box for each thread."""
+        grid = -(-count // BLOCK_THREADS), 1
+        self.device.launch(kernel, grid, BLOCK_THREADS, *arguments)
 
 
-def _in_order(boxes: Any, deficits: Any = None) -> tuple[IntArray, FloatArray]:
-    rows = boxes.get().astype(np.int64)
+def _in_order(
+    boxes: DeviceArray, deficits: DeviceArray | None = None
+) -> tuple[IntArray, FloatArray]:
+    """Return boxes and deficits in the order of their headings, rows and columns."""
+    rows: NDArray[np.int64] = boxes.get().astype(np.int64)
     order = np.lexsort((rows[:, 0], rows[:, 1], rows[:, 2]))
-    told = np.full(len(rows), -np.inf) if deficits is None else deficits.get()
-    return rows[order], told[order]
+    values = np.full(len(rows), -np.inf) if deficits is None else deficits.get()
+    return rows[order], values[order]

@@ -1,48 +1,61 @@
-"""What travels between this machine and a card: one piece each way for a call.
+"""Copy the arrays of a call to a graphics card and back, in one piece each way.
 
-Of several calls in one thread each goes on while others wait for the card (`in_turns`): a core has
-as much to do for a scan as the card, or more, and would stand still in between.
+Of several calls in one thread, one goes on while another waits for the card (`interleave`): a core
+has at least as much to do for a scan as the card, and would be idle in between.
 """
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.compute.backend import Given, Told
+from isovist.compute.protocol import Item, Result
 
-ALIGNED = 256
-"""Pieces of a parcel begin at multiples of so many bytes, as arrays on the card do."""
+ALIGNMENT = 256
+"""Arrays begin at multiples of this number of bytes, as CUDA allocates them."""
 TO_CARD, FROM_CARD = 1, 2
-"""What CUDA calls the ways."""
+"""CUDA's codes of the directions of a copy."""
 BUFFER, SIZE, END = 1, 2, 0
-"""What CUDA calls arguments of a kernel that stand in one piece, and how many bytes they take."""
-ROOM = 256
-"""Bytes of all arguments of a kernel, at most."""
+"""CUDA's tags of packed kernel arguments: their address, their size, and the end of the tags."""
+ARGUMENT_BYTES = 256
+"""Room for the packed arguments of a kernel."""
 NOT_READY = 600
-"""What CUDA says of a stream that has not done everything."""
-TURNS = 2
-"""Calls that take turns.  16 processes beside a card answer 5652 and 5966 scans a second with one,
-6072 and 6950 with two, 6953 with three (`benchmarks.cuda.answering(24000, 16)`, in turns).
-"""
+"""CUDA's code of a stream that still has work."""
+INTERLEAVED_CALLS = 2
+"""Calls that are interleaved.  16 processes beside a card answer 5652 and 5966 scans a second with
+one, 6072 and 6950 with two, 6953 with three (`benchmarks.cuda.answering(24000, 16)`)."""
+
+Array = NDArray[Any]  # of any kind of number: bytes are copied
 
 
-class Mail:
-    """Memory here and as much on the card, of one call at a time, that grows as it is needed.
-
-    What a call takes is laid side by side here and sent at once; what it makes comes back likewise.
+class PackedKernel(NamedTuple):
+    """A compiled kernel whose arguments are packed as C lays them out.
 
     Attributes:
-        held: Arrays on the card that the call needs besides.
-        pause: Lets others go on in this thread; `None` where there are none.
+        function: Handle of the function in CUDA.
+        layout: Layout of its arguments; addresses stand for arrays.
+    """
+
+    function: int
+    layout: Struct
+
+
+class StagingBuffer:
+    """Memory on both sides for one call at a time, which grows as needed.
+
+    Inputs are laid side by side here and copied at once; outputs come back in the same way.
+
+    Attributes:
+        uploads: Further arrays on the card, kept alive until the call is done.
+        pause: Function that lets other calls of this thread go on; `None` if there are none.
 
     Args:
         cp: CuPy.
-        stream: In which the card does it, after what it was told before.
+        stream: Handle of the stream that copies and computes, in order.
     """
 
     size = 0
@@ -50,57 +63,60 @@ class Mail:
     def __init__(self, cp: Any, stream: int = 0) -> None:
         self.cp, self.stream = cp, stream
         self.pause: Callable[[], None] | None = None
-        self.held: list[Any] = []
-        self._given, self._length = np.zeros(ROOM, dtype=np.uint8), np.zeros(1, dtype=np.uint64)
-        told = BUFFER, self._given.ctypes.data, SIZE, self._length.ctypes.data, END
-        self._told = np.array(told, dtype=np.uint64)
-        self._extra = self._told.ctypes.data
+        self.uploads: list[Any] = []
+        self._arguments = np.zeros(ARGUMENT_BYTES, dtype=np.uint8)
+        self._length = np.zeros(1, dtype=np.uint64)
+        tags = BUFFER, self._arguments.ctypes.data, SIZE, self._length.ctypes.data, END
+        self._tags = np.array(tags, dtype=np.uint64)
+        self._extra = self._tags.ctypes.data
 
     def launch(
-        self, function: int, layout: Struct, grid: int, block: int, shared: int, *given: float
+        self, kernel: PackedKernel, blocks: int, threads: int, shared: int, *arguments: float
     ) -> None:
-        """Run a kernel, in a third of the time that CuPy takes to look at each argument.
+        """Run a kernel, in a third of the time that CuPy takes to inspect each argument.
 
         Args:
-            function: Where CUDA has it.
-            layout: Of its arguments, as C lays them out.
-            grid: Blocks.
-            block: Threads of a block.
+            kernel: The kernel.
+            blocks: Number of blocks.
+            threads: Threads of a block.
             shared: Bytes of shared memory of a block.
-            given: Its arguments; addresses stand for arrays.
+            arguments: Numbers, and addresses of arrays on the card.
         """
-        layout.pack_into(self._given.data, 0, *given)
-        self._length[0] = layout.size
-        driver = self.cp.cuda.driver
-        stream = self.stream
-        driver.launchKernel(function, grid, 1, 1, block, 1, 1, shared, stream, 0, self._extra)
+        kernel.layout.pack_into(self._arguments.data, 0, *arguments)
+        self._length[0] = kernel.layout.size
+        self.cp.cuda.driver.launchKernel(
+            kernel.function, blocks, 1, 1, threads, 1, 1, shared, self.stream, 0, self._extra
+        )
 
     def send(
-        self, taken: Sequence[NDArray[Any]], made: Sequence[NDArray[Any]], spare: int = 0
+        self, inputs: Sequence[Array], outputs: Sequence[Array], scratch: int = 0
     ) -> list[int]:
-        """Where on the card arrays are that a call takes, and where those go that it makes.
+        """Copy inputs to the card, and return the addresses of inputs and outputs there.
 
-        At last where so many bytes are that it may use and that do not come back.
+        Args:
+            inputs: Arrays that the call reads.
+            outputs: Arrays that `fetch` fills.
+            scratch: Bytes besides that do not come back; if any, their address comes last.
         """
         starts, end = [], 0
-        for array in (*taken, *made):
+        for array in (*inputs, *outputs):
             starts.append(end)
-            end += -(-array.nbytes // ALIGNED) * ALIGNED
-        if end + spare > self.size:
-            self._grow(end + spare)
-        for start, array in zip(starts, taken, strict=False):
+            end += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
+        if end + scratch > self.size:
+            self._grow(end + scratch)
+        for start, array in zip(starts, inputs, strict=False):
             if array.nbytes:
-                whole = np.ascontiguousarray(array)
-                self.bytes[start : start + array.nbytes] = whole.data.cast("B")
-        sent = starts[len(taken)]
-        self.back = sent, end, tuple(zip(starts[len(taken) :], made, strict=True))
+                contiguous = np.ascontiguousarray(array)
+                self.bytes[start : start + array.nbytes] = contiguous.data.cast("B")
+        input_bytes = starts[len(inputs)]
+        self._pending = input_bytes, end, tuple(zip(starts[len(inputs) :], outputs, strict=True))
         base = self.base
-        self.cp.cuda.runtime.memcpyAsync(base, self.pinned.ptr, sent, TO_CARD, self.stream)
-        return [base + start for start in (*starts, end)] if spare else [base + s for s in starts]
+        self.cp.cuda.runtime.memcpyAsync(base, self.pinned.ptr, input_bytes, TO_CARD, self.stream)
+        return [base + start for start in ((*starts, end) if scratch else starts)]
 
     def fetch(self) -> None:
-        """Wait until the call is done, and fill the arrays that it makes."""
-        begin, end, made = self.back
+        """Wait until the call is done, and fill its outputs."""
+        begin, end, outputs = self._pending
         runtime, stream, size = self.cp.cuda.runtime, self.stream, end - begin
         runtime.memcpyAsync(self.pinned.ptr + begin, self.base + begin, size, FROM_CARD, stream)
         if self.pause is not None:
@@ -108,92 +124,91 @@ class Mail:
             while runtime.streamQuery(stream) == NOT_READY:
                 self.pause()
         runtime.streamSynchronize(stream)
-        for start, array in made:
+        for start, array in outputs:
             if array.nbytes:
                 array.data.cast("B")[:] = self.bytes[start : start + array.nbytes]
-        self.held.clear()
+        self.uploads.clear()
 
     def _grow(self, size: int) -> None:
         self.size = 1 << (size - 1).bit_length()
         self.pinned = self.cp.cuda.alloc_pinned_memory(self.size)
-        self.there = self.cp.cuda.alloc(self.size)
-        self.base = int(self.there.ptr)
+        self.allocation = self.cp.cuda.alloc(self.size)
+        self.base = int(self.allocation.ptr)
         self.bytes = np.frombuffer(self.pinned, dtype=np.uint8, count=self.size).data
 
 
-class Post(threading.local):
-    """The mail of each thread.
+class ThreadBuffers(threading.local):
+    """The staging buffers of each thread.
 
     Attributes:
-        mail: Of the call that goes on now.
+        current: The buffer of the call that goes on now.
 
     Args:
         cp: CuPy.
     """
 
     def __init__(self, cp: Any) -> None:
-        self.cp, self.mail = cp, Mail(cp)
-        self._turns: list[tuple[Any, Mail]] = []
+        self.cp, self.current = cp, StagingBuffer(cp)
+        self._interleaved: list[tuple[Any, StagingBuffer]] = []
 
-    def turns(self) -> list[Mail]:
-        """Mail of calls that take turns, each with a stream of its own."""
-        while len(self._turns) < TURNS:
+    def interleaved(self) -> list[StagingBuffer]:
+        """Return a buffer for each interleaved call, each with a stream of its own."""
+        while len(self._interleaved) < INTERLEAVED_CALLS:
             stream = self.cp.cuda.Stream()
-            self._turns.append((stream, Mail(self.cp, stream.ptr)))
-        return [mail for _, mail in self._turns]
+            self._interleaved.append((stream, StagingBuffer(self.cp, stream.ptr)))
+        return [buffer for _, buffer in self._interleaved]
 
 
-def in_turns(
-    post: Post, ask: Callable[[int, Given], Told], given: Iterable[Given]
-) -> Iterator[Told]:
-    """Call ask(number, one) for each of many things; what it tells, in order.
+def interleave(
+    buffers: ThreadBuffers, work: Callable[[int, Item], Result], items: Iterable[Item]
+) -> Iterator[Result]:
+    """Call work(number, item) for each item, two at a time in one thread; yield results in order.
 
-    Whatever `ask` does between two calls of the card must not mind that it is done for others in
-    between.
+    `work` must not mind that other items are worked on between two of its calls of the card.
 
     Args:
-        post: Of this backend.
-        ask: Works on one of them.
-        given: All of them.
+        buffers: The staging buffers of the card.
+        work: Function of an item and its number.
+        items: The items.
     """
     from greenlet import getcurrent, greenlet
 
-    here, own, left = getcurrent(), post.mail, enumerate(given)
-    told: dict[int, tuple[Any, Exception | None]] = {}
-    ending = False
+    main, own_buffer, numbered = getcurrent(), buffers.current, enumerate(items)
+    results: dict[int, tuple[Any, Exception | None]] = {}
+    is_ending = False
 
-    def work(mail: Mail) -> None:
+    def run(buffer: StagingBuffer) -> None:
         def pause() -> None:
-            here.switch()
-            post.mail = mail
+            main.switch()
+            buffers.current = buffer
 
-        post.mail, mail.pause = mail, pause
-        for number, one in left:
+        buffers.current, buffer.pause = buffer, pause
+        for number, item in numbered:
             try:
-                told[number] = ask(number, one), None
-            except Exception as error:  # raised when all before it are told
-                told[number] = None, error
-            if ending:
+                results[number] = work(number, item), None
+            except Exception as error:  # raised after the results of all items before it
+                results[number] = None, error
+            if is_ending:
                 return
             pause()
 
-    workers = [greenlet(partial(work, mail)) for mail in post.turns()]
-    next_one = 0
+    workers = [greenlet(partial(run, buffer)) for buffer in buffers.interleaved()]
+    number = 0
     try:
         while not all(worker.dead for worker in workers):
             for worker in workers:
                 if not worker.dead:
                     worker.switch()
-            post.mail = own
-            while next_one in told:
-                answer, failed = told.pop(next_one)
-                if failed is not None:
-                    raise failed
-                next_one += 1
-                yield answer
+            buffers.current = own_buffer
+            while number in results:
+                result, error = results.pop(number)
+                if error is not None:
+                    raise error
+                number += 1
+                yield result
     finally:
-        ending = True
+        is_ending = True
         while any(workers):  # the card still writes to their memory
             for worker in filter(None, workers):
                 worker.switch()
-        post.mail = own
+        buffers.current = own_buffer

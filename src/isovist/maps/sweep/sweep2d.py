@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly
-from isovist.compute.backend import Rays, computing
+from isovist.compute.registry import active_backend
+from isovist.compute.requests import DescribeNodesRequest, RaySet, RaySignal
 from isovist.errors import InputError
 from isovist.maps.base import Ending
 from isovist.maps.grid2d.occupancy_map import (
@@ -137,18 +138,21 @@ def describe_field(
 
     along, r, c = _checked(world, angles, rows, cols)
     W = as_floats("weights", weights, (len(along), None))
-    options = summing(world, maximum, transform, scale, known)
-    rays = Rays(along, without_negligible(W), *options)
-    told = computing().describe(world.cells, r, c, rays) if part is None else None
-    if told is not None:
-        return readonly(told[0]), readonly(told[1])
+    signal = ray_signal(world, maximum, transform, scale, known)
+    if part is None:
+        request = DescribeNodesRequest(
+            world.cells, r, c, RaySet(along, without_negligible(W), signal)
+        )
+        sums = active_backend().describe_nodes(request)
+        if sums is not None:
+            return readonly(sums.F), readonly(sums.K)
     axes = _axes(world, along, r, c, part)
     F = np.zeros((axes[0].slots.size, W.shape[1]), dtype=np.float32)
     K = np.zeros_like(F)
     for axis in axes:
         for which, lengths, endings in axis.sweep():
             w = np.pad(without_negligible(W[which]), ((0, -len(which) % GROUP), (0, 0)))
-            accumulate(lengths, endings, axis.nodes, axis.slots, w, *options, F, K)
+            accumulate(lengths, endings, axis.nodes, axis.slots, w, *signal, F, K)
     return readonly(F), readonly(K)
 
 
@@ -337,18 +341,26 @@ def reach_in_cells(world: OccupancyMap | VoxelMap, maximum: float) -> float:
     return maximum / world.resolution
 
 
-def summing(
+def ray_signal(
     world: OccupancyMap | VoxelMap,
     maximum: float,
     transform: Transform,
     scale: float,
     known: Iterable[Ending],
-) -> tuple[NDArray[np.bool_], float, float, int, float]:
-    """Return the arguments of `compute.grids.sweep2d.accumulate` that follow its weights."""
+) -> RaySignal:
+    """Return what the lengths of rays are made into, with checked arguments.
+
+    Args:
+        world: The map.
+        maximum: Longest range in m.
+        transform: Function of the range in m, one of `TRANSFORMS`.
+        scale: Scale of the transform in m.
+        known: Endings that count.
+    """
     if transform not in TRANSFORMS:
         raise InputError.about(
             "transform", f"must be one of {', '.join(TRANSFORMS)}, got {transform}."
         )
-    counted = np.isin(np.arange(4), [int(ending) for ending in known])
+    endings = np.isin(np.arange(4), [int(ending) for ending in known])
     reach, number = reach_in_cells(world, maximum), TRANSFORMS.index(transform)
-    return counted, world.resolution, reach, number, check_length("scale", scale)
+    return RaySignal(endings, world.resolution, reach, number, check_length("scale", scale))

@@ -21,8 +21,8 @@ from isovist.maps.sweep.sweep2d import (
     MEASURED_ENDINGS,
     MapPart,
     Transform,
+    ray_signal,
     reach_in_cells,
-    summing,
     without_negligible,
 )
 
@@ -135,7 +135,7 @@ class VoxelSweep:
 
         d = _unit_vectors(directions)
         W = as_floats("weights", weights, (len(d), None))
-        options = summing(self.world, maximum, transform, scale, known)
+        signal = ray_signal(self.world, maximum, transform, scale, known)
         count = len(self.nodes)
         F = np.zeros((count, W.shape[1]), dtype=np.float32)
         K = np.zeros_like(F)
@@ -148,7 +148,7 @@ class VoxelSweep:
                 r, e, rows = ranges[: len(some)], endings[: len(some)], np.arange(len(some))
                 order.sweep(d[some], False, np.inf, 1.0, rows, r, e)
                 w = np.pad(without_negligible(W[some]), ((0, -len(some) % GROUP), (0, 0)))
-                accumulate(r, e, in_order, order.slots, w, *options, F, K)
+                accumulate(r, e, in_order, order.slots, w, *signal, F, K)
         return readonly(F), readonly(K)
 
     def _parted(self, d: FloatArray) -> list[tuple["_Order", IntArray]]:

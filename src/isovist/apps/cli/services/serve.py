@@ -40,10 +40,10 @@ def serve(
 ) -> None:
     """Answer scans that are sent over HTTP, until Ctrl-C; the page at / says how to ask."""
     from isovist.apps.server.start import start
-    from isovist.compute.backend import compute_by
+    from isovist.compute.registry import set_default_backend
 
     if backend is not None:
-        compute_by(backend)
+        set_default_backend(backend)
     start(
         library, host=host, port=port, token_file=token_file, memory=memory, zenoh=zenoh,
         workers=workers,
