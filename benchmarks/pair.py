@@ -17,7 +17,6 @@ import numpy as np
 
 from isovist.atlas.build import build
 from isovist.io.clouds import read_cloud
-from isovist.io.maps.read import CLOUD_RESOLUTION
 from isovist.io.scans.read import read_scan
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
@@ -44,7 +43,7 @@ def main() -> None:
             far * np.cos(way), far * np.sin(way), rng.uniform(-np.pi, np.pi), rng.uniform(-2.0, 2.0)
         )
         begin = time.perf_counter()
-        world = VoxelMap.from_points(T_map_target.apply(target.points), CLOUD_RESOLUTION)
+        world = VoxelMap.from_points(T_map_target.apply(target.points), 0.2)
         atlas = build(world, height=height)
         built.append(time.perf_counter() - begin)
         roll, pitch = rng.uniform(-lean, lean, 2)

@@ -25,7 +25,7 @@ from isovist.io.logs.cloud_logs import read_cloud_log
 from isovist.io.logs.kitti import is_kitti
 from isovist.io.logs.pose_files import read_poses
 from isovist.io.maps.read import is_cloud
-from isovist.io.scans.read import CLOUDS, read_scan
+from isovist.io.scans.read import CLOUD, read_scan
 from isovist.maps.grid2d.occupancy_map import Cell
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import Pose3, way_of
@@ -120,9 +120,11 @@ def _files(path: Path) -> list[Path]:
     if not is_folder(path):
         return [path]
     inside = path / "velodyne" if is_kitti(path) else path
-    found = sorted(file for file in inside.iterdir() if file.suffix.lower() in (*CLOUDS, ".npz"))
+    found = sorted(
+        file for file in inside.iterdir() if file.suffix.lower() in (*CLOUD.suffixes, ".npz")
+    )
     if not found:
-        raise FileError(f"{path.name} has no scan in space: {', '.join(CLOUDS)} or .npz.")
+        raise FileError(f"{path.name} has no scan in space: {', '.join(CLOUD.suffixes)} or .npz.")
     return found
 
 

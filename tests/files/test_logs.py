@@ -11,6 +11,7 @@ from tests.support.small_files import ODOM, OFFSET, flaser, laid, npz, robotlase
 
 import isovist as iv
 from isovist import Log, OccupancyMap, Pose, SegmentMap, read_log, read_map
+from isovist.io.settings import FileLimits
 
 
 def carmen(folder, *lines, name="log.clf"):
@@ -169,13 +170,13 @@ def test_a_long_log_is_read_in_blocks_with_progress_and_counts_its_lines(tmp_pat
 
 @pytest.mark.parametrize(
     ("limit", "most", "code"),
-    [("MAX_NUMBERS", 100, "invalid_file"), ("MAX_BYTES", 1000, "too_large")],
+    [("carmen_numbers", 100, "invalid_file"), ("carmen_bytes", 1000, "too_large")],
 )  # fmt: skip
 def test_what_a_log_may_hold_is_bounded(tmp_path, monkeypatch, limit, most, code):
     line = flaser()
-    count = 11 if limit == "MAX_NUMBERS" else 1000 // len(line)
+    count = 11 if limit == "carmen_numbers" else 1000 // len(line)
     path = laid(tmp_path / "log.gz", gzip.compress(count * line.encode()))
-    monkeypatch.setattr(f"isovist.io.logs.carmen.{limit}", most)
+    monkeypatch.setattr("isovist.io.logs.carmen.LIMITS", FileLimits(**{limit: most}))
     assert len(read_log(path)) == count
     laid(path, gzip.compress((count + 1) * line.encode()))
     with refused(code=code, kind=iv.FileError):

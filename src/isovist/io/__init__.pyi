@@ -12,7 +12,6 @@ from isovist.io.logs.pose_files import read_poses as read_poses
 from isovist.io.logs.posed_scans import read_posed_scans as read_posed_scans
 from isovist.io.logs.read import compose_poses as compose_poses
 from isovist.io.logs.tum import write_tum as write_tum
-from isovist.io.maps.geojson import read_geojson as read_geojson
 from isovist.io.maps.geojson import write_geojson as write_geojson
 from isovist.io.maps.mesh_files import read_mesh as read_mesh
 from isovist.io.maps.octomap import read_octomap as read_octomap

@@ -9,24 +9,23 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-MAX_BYTES = 1 << 30
-"""Bytes of a part, unpacked; those of recorders have some megabytes."""
+from isovist.io.settings import LIMITS
 
 
 def bounded(make: Callable[[], Any]) -> Callable[..., bytes]:
-    """Return a function that decompresses data up to the limit `MAX_BYTES`.
+    """Return a function that decompresses data up to `FileLimits.bag_part_bytes`.
 
     `make` makes a decompressor; several are used one after the other.
     """
 
     def unpack(data: bytes, *_size: int) -> bytes:
-        parts, left = [], MAX_BYTES
+        parts, left = [], LIMITS.bag_part_bytes
         while data:
             unpacker = make()
             parts.append(unpacker.decompress(data, max_length=left + 1))
             left -= len(parts[-1])
             if left < 0:
-                raise ValueError(f"a part of it unpacks to more than {MAX_BYTES} bytes")
+                raise ValueError(f"a part of it unpacks to more than {LIMITS.bag_part_bytes} bytes")
             if not unpacker.eof:
                 raise ValueError("a part of it is cut off")
             data = unpacker.unused_data

@@ -9,15 +9,15 @@ from typing import Any
 
 from isovist.errors import FileError, InputError, MissingExtraError, TopicChoiceError
 from isovist.io.bag_limits import limit_rosbags
+from isovist.io.settings import LIMITS
 from isovist.sensing.scan import Scan
 from isovist.storage.files import check_size, decoder_errors, existing_file, is_folder
 
 LASER_SCAN = "sensor_msgs/msg/LaserScan"
+BAG_SUFFIXES = (".bag", ".db3", ".mcap")
 POINT_CLOUD = "sensor_msgs/msg/PointCloud2"
 ODOMETRY = "nav_msgs/msg/Odometry"
 TRANSFORMS = ("tf2_msgs/msg/TFMessage", "tf/msg/tfMessage")
-MAX_METADATA_BYTES = 1 << 20
-"""Bytes of the metadata.yaml of a bag: that of hundreds of topics has a tenth of it."""
 TOPICS = {LASER_SCAN: "scan_topic", POINT_CLOUD: "scan_topic", ODOMETRY: "odometry_topic"}
 """What the topic of each kind of message is called by whoever chooses it."""
 
@@ -78,7 +78,7 @@ def read_timed_messages(
         for inside in sorted(path.iterdir()):  # opening a pipe would wait for ever
             if inside.suffix in (".yaml", ".db3", ".mcap"):
                 existing_file(inside, "a part of a bag")
-        check_size(path / "metadata.yaml", "that of a bag", MAX_METADATA_BYTES)
+        check_size(path / "metadata.yaml", "that of a bag", LIMITS.bag_metadata_bytes)
     limit_rosbags()
     # Bags before ROS 2 Iron do not bring the definitions of their messages.
     types = get_typestore(Stores.ROS2_HUMBLE)

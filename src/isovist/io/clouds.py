@@ -1,4 +1,4 @@
-"""Point clouds by the suffix of their file.
+"""Point clouds by the suffix of their file (`CLOUD_FORMATS`).
 
 PLY, KITTI `.bin` (float32 rows x, y, z, intensity) and text (`.xyz`, columns x, y, z and perhaps
 intensity) are read here; PCD and LAS/LAZ by pypcd4 and laspy.  Points with a coordinate that is
@@ -10,32 +10,40 @@ import math
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from isovist.arrays import FloatArray, readonly
 from isovist.errors import FileError, InputError, MissingExtraError
+from isovist.io.formats import Format, format_of, list_formats
 from isovist.io.las import check_las
-from isovist.io.ply import read_vertices
+from isovist.io.settings import LIMITS
 from isovist.maps.cloud import Cloud
 from isovist.maps.grid3d.voxel_map import check_points
+from isovist.sensing.cloud_scan import CloudScan
 from isovist.storage.files import PathLike, as_file_error, decoder_errors, existing_file, read_bytes
 
-FORMATS = ".ply, .pcd, .las, .laz, .bin (KITTI), .xyz"
-LIMIT = 1 << 32
-_INTENSITIES = ("intensity", "scalar_intensity", "reflectance", "scalar_reflectance", "remission")
-
-Columns = Mapping[str, FloatArray]
-HEADER, COLUMNS = 100, 1000
-"""Most lines of the header of a PCD file, and columns of a point."""
+CLOUD_FORMATS = (
+    Format("PLY", (".ply",), "isovist.io.ply:read_vertices"),
+    Format("PCD", (".pcd",), "isovist.io.clouds:read_pcd", extra="pointclouds"),
+    Format("LAS", (".las", ".laz"), "isovist.io.clouds:read_las", extra="pointclouds"),
+    Format("KITTI", (".bin",), "isovist.io.clouds:read_bin"),
+    Format("text", (".xyz",), "isovist.io.clouds:read_text"),
+)
+"""The kinds of files that a point cloud is read from.  A reader returns columns by name."""
+INTENSITIES = ("intensity", "scalar_intensity", "reflectance", "scalar_reflectance", "remission")
+"""Names of a column of intensities, in lower case."""
+MAX_HEADER_LINES, MAX_COLUMNS = 100, 1000
+"""Limits of a PCD header: pypcd4 makes the columns of a point one by one."""
 UNPACK = """
 import sys, laspy, numpy
 cloud = laspy.read(sys.argv[1])
 rows = [cloud.x, cloud.y, cloud.z, cloud.intensity]
 numpy.save(sys.argv[2], numpy.array([numpy.asarray(row, dtype=float) for row in rows]))
 """
+Columns = Mapping[str, FloatArray]
 
 
 def read_cloud(path: PathLike, *, scale: float = 1.0) -> Cloud:
@@ -44,29 +52,42 @@ def read_cloud(path: PathLike, *, scale: float = 1.0) -> Cloud:
     Args:
         path: The file.
         scale: Metres per unit of the file, 0.001 for millimetres.
+
+    Raises:
+        FileError: If the file is missing, damaged or of another format.
     """
     path = Path(path)
-    if path.suffix.lower() not in _READERS:
-        raise FileError(f"{path.name}: a point cloud is one of {FORMATS}.", code="unknown_format")
+    row = format_of(path, CLOUD_FORMATS)
+    if row is None:
+        raise FileError(
+            f"{path.name}: point clouds are read from {list_formats(CLOUD_FORMATS)}.",
+            code="unknown_format",
+        )
     if not (np.isfinite(scale) and scale > 0.0):
         raise InputError.about("scale", f"must be positive, in m per unit, got {scale}.")
-    existing_file(path, "a point cloud")
-    columns = _READERS[path.suffix.lower()](path)
-    missing = [name for name in "xyz" if name not in columns]
-    if missing:
-        raise FileError(f"{path.name} has no column `{missing[0]}`.")
+    columns: Columns = row.read(existing_file(path, "a point cloud"))
+    for name in "xyz":
+        if name not in columns:
+            raise FileError(f"{path.name} has no column `{name}`.")
     with np.errstate(all="ignore"):
         points = np.stack([columns[name] for name in "xyz"], axis=1) * scale
     valid = np.isfinite(points).all(axis=1)
-    named = {name.lower(): values for name, values in columns.items()}
-    found = [named[name] for name in _INTENSITIES if name in named]
+    lower = {name.lower(): values for name, values in columns.items()}
+    intensities = next((lower[name] for name in INTENSITIES if name in lower), None)
     with as_file_error(path):
         points = check_points(points[valid])
-    return Cloud(readonly(points), readonly(found[0][valid]) if found else None)
+    return Cloud(readonly(points), None if intensities is None else readonly(intensities[valid]))
 
 
-def _read_bin(path: Path) -> Columns:
-    content = read_bytes(path, "a KITTI scan", LIMIT)
+def read_cloud_scan(path: Path) -> CloudScan:
+    """Read a point cloud in the frame of a sensor as a 3D scan."""
+    cloud = read_cloud(path)
+    return CloudScan(cloud.points, cloud.intensities)
+
+
+def read_bin(path: Path) -> Columns:
+    """Read the columns of a KITTI scan."""
+    content = read_bytes(path, "a KITTI scan", LIMITS.cloud_bytes)
     if len(content) % 16:
         raise FileError(
             f"{path.name} has {len(content)} bytes; a KITTI scan has 16 for each point."
@@ -76,8 +97,9 @@ def _read_bin(path: Path) -> Columns:
     return dict(zip(("x", "y", "z", "intensity"), table.T, strict=True))
 
 
-def _read_text(path: Path) -> Columns:
-    content = read_bytes(path, "a cloud in text", LIMIT)
+def read_text(path: Path) -> Columns:
+    """Read the columns of a text file: x, y, z and perhaps intensity."""
+    content = read_bytes(path, "a cloud in text", LIMITS.cloud_bytes)
     try:
         table = np.loadtxt(content.decode("ascii").replace(",", " ").splitlines(), ndmin=2)
     except ValueError as error:  # also of bytes that are no text
@@ -90,30 +112,31 @@ def _read_text(path: Path) -> Columns:
     return dict(zip(names, table.T, strict=False))
 
 
-def _read_pcd(path: Path) -> Columns:
+def read_pcd(path: Path) -> Columns:
+    """Read x, y, z and the intensity of a PCD file."""
     with MissingExtraError.unless_found("Reading .pcd", "pointclouds"):
         from pypcd4 import PointCloud  # type: ignore[attr-defined]
     _check_pcd(path)
-    with decoder_errors(path, "is not a PCD file", most=80), np.errstate(all="ignore"):
+    with decoder_errors(path, "is not a PCD file", max_length=80), np.errstate(all="ignore"):
         cloud = PointCloud.from_path(path)
         return {
             name: cloud.numpy((name,))[:, 0].astype(np.float64)
             for name in cloud.fields
-            if name in ("x", "y", "z") or name.lower() in _INTENSITIES
+            if name in ("x", "y", "z") or name.lower() in INTENSITIES
         }
 
 
 def _check_pcd(path: Path) -> None:
-    """A `FileError` where a point has more columns than any sensor gives: they are made one by one.
+    """Check that a point has no more columns than any sensor gives.
 
     The counts of a header are those of the columns of each field.
     """
     with path.open("rb") as stream:
-        for line in itertools.islice(stream, HEADER):
+        for line in itertools.islice(stream, MAX_HEADER_LINES):
             words = line.split()
             if words[:1] == [b"COUNT"]:
                 counts = [float(word) if word.isdigit() else math.inf for word in words[1:]]
-                if sum(counts) > COLUMNS:
+                if sum(counts) > MAX_COLUMNS:
                     raise FileError(
                         f"{path.name} is not a PCD file: it announces {sum(counts):.10g} columns.",
                         code="unknown_format",
@@ -122,12 +145,13 @@ def _check_pcd(path: Path) -> None:
                 return
 
 
-def _read_las(path: Path) -> Columns:
+def read_las(path: Path) -> Columns:
+    """Read x, y, z and the intensity of a LAS or LAZ file."""
     with MissingExtraError.unless_found(f"Reading {path.suffix.lower()}", "pointclouds"):
         import laspy
     check_las(path)
     names = ("x", "y", "z", "intensity")
-    with decoder_errors(path, "is not a LAS file", most=80), np.errstate(all="ignore"):
+    with decoder_errors(path, "is not a LAS file", max_length=80), np.errstate(all="ignore"):
         if path.suffix.lower() == ".laz":
             return dict(zip(names, _unpacked(path), strict=True))
         cloud = laspy.read(path)
@@ -135,27 +159,17 @@ def _read_las(path: Path) -> Columns:
 
 
 def _unpacked(path: Path) -> FloatArray:
-    """Rows x, y, z and intensity of a LAZ file, shape (4, k).
+    """Read the rows x, y, z and intensity of a LAZ file, shape (4, k).
 
-    Damaged points can end the process that unpacks them, so it is one of their own.
+    Damaged points can end the process that unpacks them, so it is a process of its own.
     """
     with tempfile.TemporaryDirectory(prefix="isovist-") as folder:
         rows = Path(folder) / "rows.npy"
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", UNPACK, str(path), str(rows)],
             capture_output=True, text=True, errors="replace", check=False,
         )  # fmt: skip
-        if done.returncode != 0 or not rows.exists():
-            told = done.stderr.strip().splitlines()[-1:] or [""]
-            raise ValueError(told[0].rpartition(": ")[2] or "its points are damaged")
+        if process.returncode != 0 or not rows.exists():
+            lines = process.stderr.strip().splitlines()[-1:] or [""]
+            raise ValueError(lines[0].rpartition(": ")[2] or "its points are damaged")
         return np.asarray(np.load(rows))
-
-
-_READERS: dict[str, Callable[[Path], Columns]] = {
-    ".ply": read_vertices,
-    ".pcd": _read_pcd,
-    ".las": _read_las,
-    ".laz": _read_las,
-    ".bin": _read_bin,
-    ".xyz": _read_text,
-}

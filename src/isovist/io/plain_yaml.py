@@ -6,10 +6,8 @@ from typing import Any
 import yaml
 
 from isovist.errors import FileError
+from isovist.io.settings import LIMITS
 from isovist.storage.files import PathLike, read_bytes
-
-MAX_YAML_BYTES = 65_536
-"""A map needs some 200; PyYAML takes up to 2 s for this many in the worst case."""
 
 
 class _PlainLoader(yaml.SafeLoader):
@@ -26,7 +24,7 @@ def read_yaml(path: PathLike, kind: str) -> Any:
 
     `kind` says in errors what the file should be, e.g. "a ROS map".
     """
-    name, data = Path(path).name, read_bytes(path, kind, MAX_YAML_BYTES)
+    name, data = Path(path).name, read_bytes(path, kind, LIMITS.yaml_bytes)
     try:
         return yaml.load(data, Loader=_PlainLoader)
     except RecursionError as error:

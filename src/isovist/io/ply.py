@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.errors import FileError
+from isovist.io.settings import LIMITS
 from isovist.storage.files import PathLike, quote, read_bytes
 
-LIMIT = 1 << 32
 _TYPES = {
     "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4",
     "float": "f4", "double": "f8", "int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2",
@@ -34,14 +34,14 @@ class _Element:
 
 def has_faces(path: PathLike) -> bool:
     """Return whether a PLY file holds a mesh rather than a point cloud."""
-    _, elements, _ = _header(Path(path), read_bytes(path, "a PLY file", LIMIT))
+    _, elements, _ = _header(Path(path), read_bytes(path, "a PLY file", LIMITS.cloud_bytes))
     return any(element.name == "face" and element.rows > 0 for element in elements)
 
 
 def read_vertices(path: PathLike) -> dict[str, NDArray[np.float64]]:
     """Read the vertex columns of a PLY file by name, each of shape (vertices,)."""
     path = Path(path)
-    content = read_bytes(path, "a PLY file", LIMIT)
+    content = read_bytes(path, "a PLY file", LIMITS.cloud_bytes)
     form, elements, start = _header(path, content)
     skipped = 0
     for element in elements:

@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 from isovist.arrays import BoolArray, FloatArray
 from isovist.errors import FileError, InputError
 from isovist.io.bags import time_of
+from isovist.io.settings import CHECKS
 from isovist.sensing.cloud_scan import MIN_RETURNS, CloudScan
 
 NUMBERS = ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8")
 """Types of the fields, from 1 on."""
-SWEEP = 1.0
-"""No sensor takes longer for one sweep, in s."""
 NANOSECONDS = 1e14
 """Larger moments are in ns, smaller ones in s: in s this is three million years."""
 
@@ -52,7 +51,7 @@ def cloud_of(path: Path, message: Any) -> CloudScan | None:
         raise FileError(f"{path.name} has a broken cloud: {error}") from error
 
 
-def returns_in(path: Path, message: Any) -> int:
+def count_returns(path: Path, message: Any) -> int:
     """Return how many points of a message are returns: finite, and not at the origin."""
     return int(_returns(_fields(path, message))[1].sum())
 
@@ -100,4 +99,4 @@ def _times(fields: dict[str, NDArray[Any]], stamp: float) -> FloatArray | None:
         times = (1e-9 * times if np.abs(times).max(initial=0.0) > NANOSECONDS else times) - stamp
     else:
         return None
-    return times if np.abs(times).max(initial=0.0) <= SWEEP else None
+    return times if np.abs(times).max(initial=0.0) <= CHECKS.max_sweep_s else None

@@ -49,7 +49,7 @@ def as_file_error(path: Path) -> Iterator[None]:
 
 @contextmanager
 def decoder_errors(
-    path: Path, verdict: str, silent: str = "", most: int | None = None
+    path: Path, verdict: str, silent: str = "", max_length: int | None = None
 ) -> Iterator[None]:
     """Turn any error of a decoder, which may fail in any way, into a one-line `FileError`.
 
@@ -67,13 +67,13 @@ def decoder_errors(
         # What a compiled decoder panics with is no Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        reason = first_line(error, most) or silent or type(error).__name__
+        reason = first_line(error, max_length) or silent or type(error).__name__
         raise FileError(f"{path.name} {verdict}: {reason}.") from error
 
 
-def first_line(error: BaseException, most: int | None = None) -> str:
-    """Return the first line of an error's text, without its full stop, cut to `most` characters."""
-    return (str(error).strip().splitlines() or [""])[0][:most].rstrip(". ")
+def first_line(error: BaseException, max_length: int | None = None) -> str:
+    """Return the first line of an error's text, cut to a length, without its full stop."""
+    return (str(error).strip().splitlines() or [""])[0][:max_length].rstrip(". ")
 
 
 def existing_file(path: PathLike, kind: str) -> Path:
@@ -166,7 +166,9 @@ def read_npz(path: PathLike, kind: str, limit: int) -> dict[str, NDArray[Any]]:
     """
     path = existing_file(path, kind)
     arrays: dict[str, NDArray[Any]] = {}
-    damaged = decoder_errors(path, "is not a sound .npz file", silent="it is cut off", most=120)
+    damaged = decoder_errors(
+        path, "is not a sound .npz file", silent="it is cut off", max_length=120
+    )
     with damaged, zipfile.ZipFile(path) as archive:
         members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
         total = sum(m.file_size for m in members)

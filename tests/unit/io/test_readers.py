@@ -27,6 +27,7 @@ from tests.support.space_writer import POINTS, VALUES, ply
 
 import isovist as iv
 from isovist import FileError, OccupancyMap, Pose3
+from isovist.io.settings import FileLimits
 
 ZSTD = reader.zstd
 MOST = 10_000
@@ -40,7 +41,7 @@ WAYS = {
 @pytest.fixture
 def little(monkeypatch):
     """Parts of bags may have some kilobytes, and not a gigabyte."""
-    monkeypatch.setattr("isovist.io.bag_limits.MAX_BYTES", MOST)
+    monkeypatch.setattr("isovist.io.bag_limits.LIMITS", FileLimits(bag_part_bytes=MOST))
 
 
 @pytest.mark.usefixtures("little")

@@ -33,7 +33,7 @@ class LiveFrames(Frames):
 
     def below(self, top: str, sensor: str) -> str:
         """Return the frame directly below `top` on the chain to a sensor, or an empty name."""
-        chain = self.above(sensor, top.__eq__)
+        chain = self.ancestors(sensor, top.__eq__)
         return chain[-2] if len(chain) > 1 and chain[-1] == top else ""
 
     def add(self, message: Any) -> None:

@@ -19,7 +19,8 @@ from isovist.apps.web.parameters import FARTHEST, Ask
 from isovist.arrays import FloatArray
 from isovist.atlas.base import AnyScan
 from isovist.errors import InputError
-from isovist.io.scans.read import read_scan, scan_from_fields
+from isovist.io.scans.fields import scan_from_fields
+from isovist.io.scans.read import read_scan
 from isovist.localization.region import Region
 from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan

@@ -17,23 +17,19 @@ import yaml
 from isovist.atlas.build import build
 from isovist.atlas.data.store import read_atlas
 from isovist.errors import FileError
-from isovist.io.bags import MAX_METADATA_BYTES
+from isovist.io.formats import format_of, suffixes_of
 from isovist.io.logs.cloud_logs import has_point_clouds, read_cloud_log
-from isovist.io.logs.read import BAGS, CARMEN, read_log
-from isovist.io.maps.read import read_map
-from isovist.io.plain_yaml import MAX_YAML_BYTES
+from isovist.io.logs.read import LOG_FORMATS, read_log
+from isovist.io.maps.read import MAP_FORMATS, read_map
+from isovist.io.scans.read import SCAN_FORMATS
+from isovist.io.settings import LIMITS
 from isovist.sensing.cloud_log import CloudLog
 from isovist.sensing.log import Log
 from isovist.storage.files import quote
 
 MOST_FILES = 500
 """Of one drop: a library is a hundred, and a folder of clouds has one for each."""
-CLOUDS = (".ply", ".pcd", ".bin")
-"""A map in space, or a scan of one."""
-_PLANS = (".yaml", ".yml", ".geojson")
-_SPACE = (".bt", ".ot", ".stl", ".obj", ".off", ".glb", ".las", ".laz", ".xyz", *CLOUDS)
 _IMAGES = (".pgm", ".png", ".bmp", ".jpg", ".jpeg")
-_SCANS = (".json", ".csv", ".npz")
 _ODD = re.compile(r"[^\w.+ -]")
 _NAME_BYTES = 200
 """Longest name of a file on common file systems, with room for what is added to it."""
@@ -99,7 +95,7 @@ def _bring_image(main: Path, files: list[Path]) -> None:
 
     A map that names any other file is refused: it would be one of this machine.
     """
-    if main.stat().st_size > MAX_YAML_BYTES:
+    if main.stat().st_size > LIMITS.yaml_bytes:
         return  # the reader says what is wrong
     try:
         fields = yaml.safe_load(main.read_bytes())
@@ -118,7 +114,7 @@ def _bring_image(main: Path, files: list[Path]) -> None:
 
 def _check_bag(folder: Path) -> None:
     """An error unless a ROS 2 bag names files of its own folder only."""
-    if (folder / "metadata.yaml").stat().st_size > MAX_METADATA_BYTES:
+    if (folder / "metadata.yaml").stat().st_size > LIMITS.bag_metadata_bytes:
         return  # the reader says what is wrong
     try:
         told = yaml.safe_load((folder / "metadata.yaml").read_bytes())
@@ -151,7 +147,10 @@ def _gathered(folder: Path) -> Path:
 
 
 def kind_of(main: Path) -> str:
-    """Return "map", "scan" or "log" for a file, from its suffix or, if unclear, its content."""
+    """Return "map", "scan" or "log" for a file, from its suffix or, if unclear, its content.
+
+    A point cloud may be a map or a scan; here it is a map.
+    """
     if main.is_dir():
         return "map" if (main / "manifest.json").exists() else "log"
     suffix = main.suffix.lower()
@@ -159,16 +158,13 @@ def kind_of(main: Path) -> str:
         return "map" if _is_plan(main) else "scan"
     if suffix == ".npz":
         return "log" if _is_set(main) else "scan"
-    if suffix in (*_PLANS, *_SPACE):
-        return "map"
-    if suffix in (*BAGS, *CARMEN):
-        return "log"
-    if suffix in _SCANS:
-        return "scan"
+    tables = {"map": MAP_FORMATS, "log": LOG_FORMATS, "scan": SCAN_FORMATS}
+    for kind, formats in tables.items():
+        if format_of(main, formats) is not None:
+            return kind
+    known = "; ".join(f"{kind}: {' '.join(suffixes_of(rows))}" for kind, rows in tables.items())
     raise FileError(
-        f"{main.name}: neither a map (.yaml with its image, .geojson, .bt, a mesh, a cloud, an "
-        "atlas), nor a scan (.json, .csv, .npz), nor a log (.log, .bag, .mcap).",
-        code="unknown_format",
+        f"{main.name} is neither an atlas nor one of these. {known}.", code="unknown_format"
     )
 
 

@@ -1,8 +1,8 @@
-"""Logs out of bags: scans of one topic, odometry of another or of /tf, one clock.
+"""Read logs from bags: scans of one topic, odometry of another or of /tf, one clock.
 
 Odometry is interpolated to the stamps of the scans, linearly in x, y and yaw.  A scan before the
 first or after the last odometry is left out, and so is one without a valid beam; both are counted.
-The stamp of a scan is the time of its first beam; with a sweep, what counts is the middle of it.
+The stamp of a scan is the time of its first beam; with a sweep, the middle of the sweep counts.
 """
 
 from array import array
@@ -16,43 +16,30 @@ from isovist.arrays import FloatArray
 from isovist.errors import FileError
 from isovist.io.bags import LASER_SCAN, read_messages, scan_of, select_connections, time_of
 from isovist.io.logs.frames import GIVE_SENSOR_POSE, frame_name, mounting_of
-from isovist.io.logs.odometry import RecordedOdometry, no_overlap_error, single_frame
-from isovist.poses import Pose
+from isovist.io.logs.odometry import RecordedOdometry, inside_odometry, single_frame
+from isovist.io.logs.read import LogOptions, Progress
 from isovist.sensing.log import Log
 
 
-def read_bag_log(
-    path: Path,
-    scan_topic: str | None,
-    odometry_topic: str | None,
-    sensor: Pose | None,
-    sweep: float,
-) -> Log:
+def read_bag_log(path: Path, options: LogOptions, _progress: Progress | None = None) -> Log:
     """Read a log of laser scans and odometry from a bag, in one pass.
 
-    Args:
-        path: The bag.
-        scan_topic: Topic of type LaserScan; `None` when there is only one.
-        odometry_topic: Topic of type Odometry, or of transforms such as /tf; `None` takes the
-            only Odometry topic, or /tf when there is none.
-        sensor: T_robot_sensor; `None` takes it from /tf and /tf_static.
-        sweep: Time that the sensor takes for one scan, in s, to straighten it; 0 leaves it be.
+    Raises:
+        FileError: If the bag is damaged, or has no scans, no odometry or no pose of the sensor.
     """
-    gathered = _Gathered(path, sensor)
-    for connection, message in read_messages(
-        path, lambda all_: gathered.connections(all_, scan_topic, odometry_topic)
-    ):
-        gathered.add(connection.topic, connection.msgtype, message)
-    return gathered.log(sweep)
+    builder = _LogBuilder(path, options)
+    for connection, message in read_messages(path, builder.connections):
+        builder.add(connection.topic, connection.msgtype, message)
+    return builder.build()
 
 
-class _Gathered:
-    """What the messages have said so far; 4 bytes for a beam."""
+class _LogBuilder:
+    """The scans and the odometry of a bag, gathered message by message; 4 bytes for a beam."""
 
-    def __init__(self, path: Path, sensor: Pose | None) -> None:
+    def __init__(self, path: Path, options: LogOptions) -> None:
         self.path = path
-        self.sensor = sensor
-        self.moves = RecordedOdometry(path)
+        self.options = options
+        self.odometry = RecordedOdometry(path)
         self.readings = bytearray()
         self.sizes = array("q", [0])
         self.times = array("d")
@@ -60,27 +47,30 @@ class _Gathered:
         self.sensors: set[str] = set()
         self.blind = 0
 
-    def connections(self, all_: list[Any], scan_topic: str | None, wanted: str | None) -> list[Any]:
-        """The connections that the log is made of."""
-        scans = select_connections(self.path, all_, LASER_SCAN, topic=scan_topic)
-        moves = self.moves.connections(all_, wanted, mounted=self.sensor is None)
-        if moves is None:
+    def connections(self, connections: list[Any]) -> list[Any]:
+        """Return the connections that the log is made of."""
+        scans = select_connections(
+            self.path, connections, LASER_SCAN, topic=self.options.scan_topic
+        )
+        odometry = self.odometry.connections(
+            connections,
+            self.options.odometry_topic,
+            needs_mounting=self.options.T_robot_sensor is None,
+        )
+        if odometry is None:
             raise FileError(
                 f"{self.path.name} has no topic of type Odometry and no /tf, so nothing says how "
                 "the robot moved. Record one of them beside the scans."
             )
-        return scans + moves
+        return scans + odometry
 
     def add(self, topic: str, kind: str, message: Any) -> None:
-        """Keep one message."""
-        if self.moves.add(topic, kind, message):
+        """Store one message."""
+        if self.odometry.add(topic, kind, message):
             return
         if scan_of(self.path, message) is None:
             self.blind += 1
-        else:
-            self._add_scan(topic, message)
-
-    def _add_scan(self, topic: str, message: Any) -> None:
+            return
         time = time_of(message.header)
         check_order(self.path.name, topic, len(self.times) + self.blind, self.times, time)
         self.times.append(time)
@@ -91,13 +81,14 @@ class _Gathered:
             (message.angle_min, message.angle_increment, message.range_min, message.range_max)
         )
 
-    def log(self, sweep: float) -> Log:
-        """All of it, with odometry at the time of each scan."""
-        name, sensor, flipped = self.path.name, self.sensor, False
+    def build(self) -> Log:
+        """Return the log, with odometry at the time of each scan."""
+        name, sensor, sweep = self.path.name, self.options.T_robot_sensor, self.options.sweep
         if not self.times:
             raise FileError(f"{name} has no scan with a valid beam on that topic.", code="empty")
         laser = single_frame(name, "the scans", "frame_id", self.sensors)
-        robot, moments, poses = self.moves.told(laser)
+        robot, moments, poses = self.odometry.path_of(laser)
+        is_upside_down = False
         if sensor is None:
             if not robot:
                 raise FileError(
@@ -105,22 +96,21 @@ class _Gathered:
                     f"sensor sits on the robot. {GIVE_SENSOR_POSE}",
                     field="T_robot_sensor",
                 )
-            sensor, flipped = mounting_of(name, laser, self.moves.frames.T(robot, laser))
+            T = self.odometry.frames.T(robot, laser)
+            sensor, is_upside_down = mounting_of(name, laser, T)
         times = np.array(self.times) + sweep / 2.0
-        inside = (times >= moments[0]) & (times <= moments[-1])
-        if not inside.any():
-            raise no_overlap_error(name, moments, times)
+        inside = inside_odometry(name, moments, times)
         beams = np.array(self.beams).reshape(-1, 4)
-        if flipped:
+        if is_upside_down:
             beams[:, :2] *= -1.0
         log = Log(
             times=times,
-            odometry=_at(moments, poses.flat.vector, times),
+            odometry=_interpolate(moments, poses.flat.vector, times),
             readings=np.frombuffer(self.readings, dtype=np.float32),
             starts=np.cumsum(self.sizes),
             beams=beams,
             T_robot_sensor=sensor,
-            frame=robot if self.sensor is None else "robot",
+            frame=robot if self.options.T_robot_sensor is None else "robot",
             sweep=sweep,
             blind=self.blind,
             outside=int((~inside).sum()),
@@ -137,8 +127,8 @@ def check_order(name: str, topic: str, number: int, times: Sequence[float], time
         )
 
 
-def _at(moments: FloatArray, rows: FloatArray, times: FloatArray) -> FloatArray:
-    """Odometry in the plane at the given times, shape (m, 3)."""
+def _interpolate(moments: FloatArray, rows: FloatArray, times: FloatArray) -> FloatArray:
+    """Return 2D odometry at the given times, shape (m, 3)."""
     yaws = np.unwrap(rows[:, 2])
     columns = [np.interp(times, moments, column) for column in (*rows[:, :2].T, yaws)]
     return np.stack(columns, axis=-1)

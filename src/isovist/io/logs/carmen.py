@@ -13,12 +13,15 @@ gives both.  FLASER has no angles: beam k points to
     −π/2 + k·π/n        when n is 180 or 360,                                     (1)
     −π/2 + k·π/(n − 1)  otherwise (181, 361, …).                                  (2)
 
-The sensor's maximum is the smallest of what the log says (PARAM robot_front_laser_max, or the
-maximum of a ROBOTLASER1 or RAWLASER1 line) and of what the readings show: where at least ten of
-them, five times as many as in the band below and less than half of all, lie within 1 % of the
-longest, M, they are no returns, and the maximum is 0.99 M.  Else it is unknown.
+The maximum range is the smallest of these:
 
-PARAM robot_frontlaser_offset says how far the laser sits ahead of the robot's centre.
+- PARAM robot_front_laser_max;
+- the maximum of a ROBOTLASER1 or RAWLASER1 line;
+- 0.99 M, with M the longest reading, if missing returns pile up there: at least ten readings lie
+  within 1 % of M, five times as many as in the band below, and less than half of all.
+
+Without any of them it is unknown.  PARAM robot_frontlaser_offset is the distance of the laser ahead
+of the robot's centre.
 """
 
 import bz2
@@ -36,15 +39,11 @@ import numpy as np
 
 from isovist.arrays import FloatArray, readonly
 from isovist.errors import FileError
+from isovist.io.settings import CHECKS, LIMITS
 from isovist.sensing.scan_set import ScanSet
 from isovist.storage.files import MAX_COORDINATE, PathLike, existing_file, quote, unreadable_error
 
 KINDS = ("FLASER", "ROBOTLASER1", "RAWLASER1")
-MAX_LINE = 1 << 20
-MAX_BYTES = 2 << 30
-"""Longest log that is read, unpacked."""
-MAX_NUMBERS = 1 << 28
-"""Most readings and coordinates that are kept, 8 bytes each."""
 
 _MESSAGE = re.compile(rb"\n[ \t]*(?:FLASER|ROBOTLASER1|RAWLASER1|ODOM|PARAM)\b[^\n]*")
 _MARKS = (b"LASER", b"ODOM", b"PARAM")
@@ -53,7 +52,7 @@ _MARKS = (b"LASER", b"ODOM", b"PARAM")
 
 @dataclass(slots=True)
 class _Rows:
-    """What the lines of one kind have said so far, number after number."""
+    """The numbers of the lines of one kind, gathered line by line."""
 
     beams: int = 0
     ranges: "array[float]" = field(default_factory=lambda: array("d"))
@@ -112,48 +111,42 @@ def read_carmen_offset(
 
 
 class _LineError(ValueError):
-    """Why a line cannot be read."""
+    """The reason why a line cannot be read."""
 
 
 def _messages(path: Path, progress: Callable[[float], None]) -> Iterator[tuple[int, bytes]]:
-    """The lines that can be messages, with their numbers."""
+    """Yield the lines that can be messages, with their numbers."""
     number = 1
     for block in _blocks(path, progress):
         # Each block begins with the newline before its first line.
         if any(mark in block for mark in _MARKS):
-            at, line = 0, number - 1
-            for found in _MESSAGE.finditer(block):
-                line += block.count(b"\n", at, found.start() + 1)
-                at = found.start() + 1
-                if len(found[0]) > MAX_LINE:
-                    raise FileError(
-                        f"{path.name}, line {line}: too long for a CARMEN log.", code="too_large"
-                    )
-                yield line, found[0]
+            start, line = 0, number - 1
+            for match in _MESSAGE.finditer(block):
+                line += block.count(b"\n", start, match.start() + 1)
+                start = match.start() + 1
+                _check_length(path, line, match[0])
+                yield line, match[0]
         number += block.count(b"\n")
 
 
 def _blocks(path: Path, progress: Callable[[float], None]) -> Iterator[bytes]:
-    """A log in blocks of whole lines, each with the newline that stands before it."""
+    """Yield a log in blocks of whole lines, each with the newline before it."""
     size, number, total, rest = path.stat().st_size, 1, 0, b"\n"
     try:
         with path.open("rb") as raw, _unpacked(path, raw) as stream:
-            while block := stream.read(MAX_LINE):
+            while block := stream.read(LIMITS.carmen_line_bytes):
                 total += len(block)
-                if total > MAX_BYTES:
+                if total > LIMITS.carmen_bytes:
                     raise FileError(
-                        f"{path.name} unpacks to more than {MAX_BYTES} bytes, too long for a "
-                        "CARMEN log. Cut it into pieces.",
+                        f"{path.name} unpacks to more than {LIMITS.carmen_bytes} bytes, too long "
+                        "for a CARMEN log. Cut it into pieces.",
                         code="too_large",
                     )
                 block = rest + block
                 end = max(block.rfind(b"\n"), 0)
                 rest = block[end:]
                 number += block.count(b"\n", 1, end + 1)
-                if len(rest) > MAX_LINE:
-                    raise FileError(
-                        f"{path.name}, line {number}: too long for a CARMEN log.", code="too_large"
-                    )
+                _check_length(path, number, rest)
                 yield block[:end]
                 progress(min(raw.tell() / size, 1.0))
     except EOFError as error:
@@ -165,24 +158,29 @@ def _blocks(path: Path, progress: Callable[[float], None]) -> Iterator[bytes]:
     yield rest
 
 
+def _check_length(path: Path, number: int, line: bytes) -> None:
+    if len(line) > LIMITS.carmen_line_bytes:
+        raise FileError(f"{path.name}, line {number}: too long for a CARMEN log.", code="too_large")
+
+
 def _unpacked(path: Path, raw: IO[bytes]) -> IO[bytes]:
-    """The stream of what is inside a file."""
+    """Return the stream of the unpacked bytes of a file."""
     if path.suffix.lower() == ".gz":
         return gzip.GzipFile(fileobj=raw)  # type: ignore[return-value]
     return bz2.BZ2File(raw) if path.suffix.lower() == ".bz2" else raw
 
 
-def _readings(rows: _Rows, words: list[bytes], at: int) -> tuple[list[float], int]:
-    """The readings whose number stands at `at`, and where the words after them begin."""
-    n = int(words[at])
-    end = at + 1 + n
+def _readings(rows: _Rows, words: list[bytes], start: int) -> tuple[list[float], int]:
+    """Return the readings after the word that has their number, and the end of them."""
+    n = int(words[start])
+    end = start + 1 + n
     if n < 1 or len(words) < end:
-        raise _LineError(f"it announces {n} readings and has {len(words) - at - 1} values")
+        raise _LineError(f"it announces {n} readings and has {len(words) - start - 1} values")
     if rows.times and rows.beams != n:
         raise _LineError(f"it has {n} beams where the lines before have {rows.beams}")
-    if len(rows.ranges) + 7 * len(rows.times) > MAX_NUMBERS:
-        raise _LineError(f"more than {MAX_NUMBERS} numbers stand before it. Cut the log")
-    return [float(word) for word in words[at + 1 : end]], end
+    if len(rows.ranges) + 7 * len(rows.times) > LIMITS.carmen_numbers:
+        raise _LineError(f"more than {LIMITS.carmen_numbers} numbers stand before it. Cut the log")
+    return [float(word) for word in words[start + 1 : end]], end
 
 
 def _add(rows: _Rows, ranges: list[float], poses: list[bytes] | list[float], time: bytes) -> None:
@@ -233,7 +231,7 @@ def _scan_set(path: Path, kind: str, rows: _Rows, maximum: float) -> ScanSet:
     else:
         assert rows.angles is not None
         start, step = rows.angles
-    range_max = min(maximum, rows.maximum, _piled_up(ranges))
+    range_max = min(maximum, rows.maximum, _max_range(ranges))
     if not range_max > 0.0:
         raise FileError(
             f"{path.name}: the maximum range must be above 0 m, got {quote(range_max)}."
@@ -248,11 +246,11 @@ def _scan_set(path: Path, kind: str, rows: _Rows, maximum: float) -> ScanSet:
     )
 
 
-def _piled_up(ranges: FloatArray) -> float:
-    """Where the readings pile up below the longest one, or `inf` when they do not."""
+def _max_range(ranges: FloatArray) -> float:
+    """Return the range at which missing readings pile up, in m; `inf` if they do not."""
     finite = ranges[np.isfinite(ranges)]
-    longest = float(finite.max(initial=0.0))
-    top = int((finite >= 0.99 * longest).sum())
-    below = int((finite >= 0.98 * longest).sum()) - top
-    piled = 10 <= top < finite.size / 2 and top >= 5 * below
-    return 0.99 * longest if piled else math.inf
+    longest, share = float(finite.max(initial=0.0)), 1.0 - CHECKS.pile_width
+    top = int((finite >= share * longest).sum())
+    below = int((finite >= (share - CHECKS.pile_width) * longest).sum()) - top
+    has_pile = CHECKS.min_pile <= top < finite.size / 2 and top >= CHECKS.pile_ratio * below
+    return share * longest if has_pile else math.inf

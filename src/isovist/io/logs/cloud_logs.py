@@ -1,4 +1,4 @@
-"""Logs in space out of bags, and out of folders in the layout of KITTI (`io.logs.kitti`)."""
+"""Read logs of 3D scans from bags, and from folders in the layout of KITTI (`io.logs.kitti`)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,13 +8,19 @@ from typing import Any
 import numpy as np
 
 from isovist.errors import FileError, InputError
-from isovist.io.bags import LASER_SCAN, POINT_CLOUD, read_messages, select_connections, time_of
+from isovist.io.bags import (
+    BAG_SUFFIXES,
+    LASER_SCAN,
+    POINT_CLOUD,
+    read_messages,
+    select_connections,
+    time_of,
+)
 from isovist.io.logs.bags import check_order
 from isovist.io.logs.frames import frame_name
 from isovist.io.logs.kitti import is_kitti, read_kitti
-from isovist.io.logs.odometry import RecordedOdometry, interpolate, no_overlap_error, single_frame
-from isovist.io.logs.read import BAGS
-from isovist.io.point_cloud2 import cloud_of, returns_in
+from isovist.io.logs.odometry import RecordedOdometry, inside_odometry, interpolate, single_frame
+from isovist.io.point_cloud2 import cloud_of, count_returns
 from isovist.io.scans.bags import too_few_returns
 from isovist.poses import AnyPose, Pose3
 from isovist.sensing.cloud_log import CloudLog
@@ -23,27 +29,27 @@ from isovist.storage.files import PathLike, is_folder
 
 
 def has_point_clouds(path: PathLike, scan_topic: str | None = None) -> bool:
-    """Return whether a log holds point clouds rather than laser scans.
+    """Return whether a log has point clouds rather than 2D laser scans.
 
-    That is a folder in the layout of KITTI, or a bag whose scans are PointCloud2.
+    It is then a folder in the layout of KITTI, or a bag whose scans are PointCloud2.
     """
     path = Path(path)
     if is_kitti(path):
         return True
-    if not (is_folder(path) or path.suffix.lower() in BAGS):
+    if not (is_folder(path) or path.suffix.lower() in BAG_SUFFIXES):
         return False
-    kinds: dict[str, set[str]] = {LASER_SCAN: set(), POINT_CLOUD: set()}
+    topics: dict[str, set[str]] = {LASER_SCAN: set(), POINT_CLOUD: set()}
 
-    def look(all_: list[Any]) -> list[Any]:
-        for connection in all_:
-            if connection.msgtype in kinds:
-                kinds[connection.msgtype].add(connection.topic)
+    def collect_topics(connections: list[Any]) -> list[Any]:
+        for connection in connections:
+            if connection.msgtype in topics:
+                topics[connection.msgtype].add(connection.topic)
         return []
 
-    list(read_messages(path, look))
+    list(read_messages(path, collect_topics))
     if scan_topic is not None:
-        return scan_topic in kinds[POINT_CLOUD] or not kinds[LASER_SCAN]
-    return bool(kinds[POINT_CLOUD]) and not kinds[LASER_SCAN]
+        return scan_topic in topics[POINT_CLOUD] or not topics[LASER_SCAN]
+    return bool(topics[POINT_CLOUD]) and not topics[LASER_SCAN]
 
 
 def read_cloud_log(
@@ -60,7 +66,12 @@ def read_cloud_log(
         scan_topic: For bags: topic of type PointCloud2; `None` when there is only one.
         odometry_topic: For bags: topic of type Odometry, or /tf; `None` takes the only Odometry
             topic, or the link below `odom` in /tf; without either the log has no odometry.
-        T_robot_sensor: Where the sensor sits; `None` takes what the log says, else the centre.
+        T_robot_sensor: Pose of the sensor on the robot; `None` takes that of the log, else the
+            centre.
+
+    Raises:
+        FileError: If the log is damaged, or has no cloud with enough returns.
+        InputError: If an argument does not suit the log.
     """
     path = Path(path)
     if is_kitti(path):
@@ -71,62 +82,75 @@ def read_cloud_log(
                 code="conflict",
             )
         return read_kitti(path, T_robot_sensor)
-    return _from_bag(path, scan_topic, odometry_topic, T_robot_sensor)
+    builder = _CloudLogBuilder(path)
+
+    def connections(available: list[Any]) -> list[Any]:
+        clouds = select_connections(path, available, POINT_CLOUD, topic=scan_topic)
+        builder.topic = clouds[0].topic
+        odometry = builder.odometry.connections(
+            available, odometry_topic, needs_mounting=T_robot_sensor is None
+        )
+        return clouds + (odometry or [])
+
+    for connection, message in read_messages(path, connections):
+        builder.add(connection.topic, connection.msgtype, message)
+    return builder.build(None if T_robot_sensor is None else Pose3.lifted(T_robot_sensor))
 
 
-def _from_bag(
-    path: Path, scan_topic: str | None, odometry_topic: str | None, sensor: AnyPose | None
-) -> CloudLog:
-    moves, name = RecordedOdometry(path), path.name
-    times, numbers, poor, sensors = list[float](), list[int](), list[int](), set[str]()
-    topic = ""
+class _CloudLogBuilder:
+    """The times of the clouds of a bag, and its odometry, gathered message by message."""
 
-    def choice(all_: list[Any]) -> list[Any]:
-        nonlocal topic
-        clouds = select_connections(path, all_, POINT_CLOUD, topic=scan_topic)
-        topic = clouds[0].topic
-        return clouds + (moves.connections(all_, odometry_topic, mounted=sensor is None) or [])
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.topic = ""
+        self.odometry = RecordedOdometry(path)
+        self.times: list[float] = []
+        self.numbers: list[int] = []
+        self.sensors: set[str] = set()
+        self.sparse: list[int] = []  # numbers of returns of the clouds that have too few
 
-    for connection, message in read_messages(path, choice):
-        if moves.add(connection.topic, connection.msgtype, message):
-            continue
-        number = len(times) + len(poor)
-        if (count := returns_in(path, message)) < MIN_RETURNS:
-            poor.append(count)
-            continue
-        check_order(name, topic, number, times, time_of(message.header))
-        times.append(time_of(message.header))
-        numbers.append(number)
-        sensors.add(frame_name(message.header.frame_id))
-    if not times:
-        if poor:
-            raise FileError(too_few_returns(path, poor), code="empty")
-        raise FileError(f"{name} has no message on {topic}.", code="empty")
-    lidar = single_frame(name, "the clouds", "frame_id", sensors)
-    stamps, rows = np.array(times), np.array(numbers)
-    odometry, inside = None, np.ones(len(stamps), dtype=np.bool_)
-    robot = moves.frames.robot(lidar, moves.robots - {""})
-    if moves.topic is not None or moves.frames.moves():
-        robot, moments, poses = moves.told(lidar)
-        inside = (stamps >= moments[0]) & (stamps <= moments[-1])
-        if not inside.any():
-            raise no_overlap_error(name, moments, stamps)
-        odometry = interpolate(moments, poses, stamps[inside])
-    sits = moves.frames.T(robot, lidar) if sensor is None else Pose3.lifted(sensor)
-    return CloudLog(
-        times=stamps[inside],
-        odometry=odometry,
-        read=_BagReader(path, topic),
-        numbers=rows[inside],
-        T_robot_sensor=sits,
-        frame=robot if sensor is None else "robot",
-        blind=len(poor),
-        outside=int((~inside).sum()),
-    )
+    def add(self, topic: str, kind: str, message: Any) -> None:
+        """Store one message."""
+        if self.odometry.add(topic, kind, message):
+            return
+        if (count := count_returns(self.path, message)) < MIN_RETURNS:
+            self.sparse.append(count)
+            return
+        number, time = len(self.times) + len(self.sparse), time_of(message.header)
+        check_order(self.path.name, topic, number, self.times, time)
+        self.times.append(time)
+        self.numbers.append(number)
+        self.sensors.add(frame_name(message.header.frame_id))
+
+    def build(self, mounting: Pose3 | None) -> CloudLog:
+        """Return the log, with odometry at the time of each cloud if there is any."""
+        name, frames = self.path.name, self.odometry.frames
+        if self.sparse and not self.times:
+            raise FileError(too_few_returns(self.path, self.sparse), code="empty")
+        if not self.times:
+            raise FileError(f"{name} has no message on {self.topic}.", code="empty")
+        lidar = single_frame(name, "the clouds", "frame_id", self.sensors)
+        times, numbers = np.array(self.times), np.array(self.numbers)
+        odometry, inside = None, np.ones(len(times), dtype=np.bool_)
+        robot = frames.robot(lidar, self.odometry.robots - {""})
+        if self.odometry.topic is not None or frames.has_odometry():
+            robot, moments, poses = self.odometry.path_of(lidar)
+            inside = inside_odometry(name, moments, times)
+            odometry = interpolate(moments, poses, times[inside])
+        return CloudLog(
+            times=times[inside],
+            odometry=odometry,
+            read=_BagReader(self.path, self.topic),
+            numbers=numbers[inside],
+            T_robot_sensor=frames.T(robot, lidar) if mounting is None else mounting,
+            frame=robot if mounting is None else "robot",
+            blind=len(self.sparse),
+            outside=int((~inside).sum()),
+        )
 
 
 class _BagReader:
-    """The clouds of a topic by their number in the bag, read on from the last one asked for."""
+    """The clouds of a topic by their number in the bag, read in order from the last one."""
 
     def __init__(self, path: Path, topic: str) -> None:
         self.path, self.topic = path, topic
@@ -138,12 +162,12 @@ class _BagReader:
         with self.lock:  # two pages of a studio may follow the same drive
             return self._read(number)
 
+    def _connections(self, connections: list[Any]) -> list[Any]:
+        return select_connections(self.path, connections, POINT_CLOUD, topic=self.topic)
+
     def _read(self, number: int) -> CloudScan:
         if number < self.next or self.next == 0:
-            chosen = lambda all_: select_connections(  # noqa: E731
-                self.path, all_, POINT_CLOUD, topic=self.topic
-            )
-            self.messages, self.next = read_messages(self.path, chosen), 0
+            self.messages, self.next = read_messages(self.path, self._connections), 0
         for _, message in self.messages:
             self.next += 1
             if self.next > number:

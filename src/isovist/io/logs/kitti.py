@@ -1,4 +1,4 @@
-"""Clouds in a folder that has the layout of KITTI.
+"""Read point clouds from a folder in the layout of KITTI.
 
 It has `velodyne/*.bin` (x, y, z and reflectance, four bytes each), `times.txt` (s), and perhaps
 `poses.txt` (T_world_camera, twelve numbers a line), which is the truth.  With `calib.txt` it is
@@ -6,20 +6,20 @@ that of the lidar, in the frame of the first one,
 
     T_first_lidar = T_camera_lidar⁻¹ T_world_camera T_camera_lidar;                         (1)
 
-without it, the poses are those of the lidar as they stand.
+without it, the poses are those of the lidar as they are.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from isovist.arrays import FloatArray
 from isovist.errors import FileError
+from isovist.io.clouds import read_bin
 from isovist.poses import AnyPose, Pose3
 from isovist.sensing.cloud_log import CloudLog
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.storage.files import existing_file, is_folder
+from isovist.storage.files import as_file_error, existing_file, is_folder
 
 
 def is_kitti(path: Path) -> bool:
@@ -28,72 +28,65 @@ def is_kitti(path: Path) -> bool:
 
 
 def read_kitti(path: Path, T_robot_sensor: AnyPose | None) -> CloudLog:
-    """Read the point clouds of a KITTI folder, with the true poses where there are any.
-
-    There is no odometry.
+    """Read the point clouds of a KITTI folder, with true poses if it has them, without odometry.
 
     Args:
         path: The folder.
-        T_robot_sensor: Where the lidar sits; the centre of the robot when `None`.
+        T_robot_sensor: Pose of the lidar on the robot; the centre of the robot when `None`.
+
+    Raises:
+        FileError: If a file is missing or damaged.
     """
-    log = _of_lidar(path)
-    sits = Pose3() if T_robot_sensor is None else Pose3.lifted(T_robot_sensor)
-    truth = None if log.truth is None else log.truth @ sits.inverse
-    return replace(log, T_robot_sensor=sits, truth=truth)
-
-
-def _of_lidar(path: Path) -> CloudLog:
-    """The log of a robot that is its lidar."""
     files = sorted((path / "velodyne").glob("*.bin"))
     if not files:
         raise FileError(f"{path.name}/velodyne has no .bin file with a cloud.", code="empty")
-    times = number_rows(path / "times.txt", 1)[:, 0]
-    if len(times) != len(files):
-        raise FileError(
-            f"{path.name}: times.txt has {len(times)} lines for {len(files)} clouds. It needs one "
-            "time in s for each."
-        )
+    times = _rows_for_clouds(path, "times.txt", 1, len(files))[:, 0]
     if (np.diff(times) < 0.0).any():
         raise FileError(f"{path.name}: times.txt goes back. The stamps of a log must not.")
-    truth = None
-    if (path / "poses.txt").exists():
-        rows = number_rows(path / "poses.txt", 12).reshape(-1, 3, 4)
-        if len(rows) != len(files):
-            raise FileError(
-                f"{path.name}: poses.txt has {len(rows)} lines for {len(files)} clouds. It needs "
-                "one pose for each."
-            )
-        truth = rigid(path / "poses.txt", rows)
-        if (path / "calib.txt").exists():
-            camera = _calibration(path / "calib.txt")
-            truth = camera.inverse @ truth @ camera
+    mounting = Pose3() if T_robot_sensor is None else Pose3.lifted(T_robot_sensor)
+    truth = _lidar_poses(path, len(files))
     return CloudLog(
         times=times,
         odometry=None,
-        read=lambda number: _bin(files[number]),
+        read=lambda number: _read_scan(files[number]),
         numbers=np.arange(len(files)),
-        truth=truth,
+        T_robot_sensor=mounting,
+        truth=None if truth is None else truth @ mounting.inverse,
     )
 
 
-def _bin(path: Path) -> CloudScan:
-    data = existing_file(path, "a cloud").read_bytes()
-    if len(data) % 16:
+def _rows_for_clouds(folder: Path, name: str, columns: int, count: int) -> FloatArray:
+    rows = number_rows(folder / name, columns)
+    if len(rows) != count:
         raise FileError(
-            f"{path.name} has {len(data)} bytes, and a point of KITTI has 16: x, y, z and "
-            "reflectance, four each."
+            f"{folder.name}: {name} has {len(rows)} lines for {count} clouds. It needs one each."
         )
-    rows = np.frombuffer(data, dtype="<f4").reshape(-1, 4).astype(np.float64)
-    try:
-        return CloudScan(rows[:, :3], rows[:, 3])
-    except ValueError as error:
-        raise FileError(f"{path.name}: {error}") from error
+    return rows
+
+
+def _lidar_poses(folder: Path, count: int) -> Pose3 | None:
+    """Read the true poses of the lidar by (1), or return `None` without them."""
+    if not (folder / "poses.txt").exists():
+        return None
+    rows = _rows_for_clouds(folder, "poses.txt", 12, count)
+    poses = rigid(folder / "poses.txt", rows.reshape(-1, 3, 4))
+    if not (folder / "calib.txt").exists():
+        return poses
+    camera = _calibration(folder / "calib.txt")
+    return camera.inverse @ poses @ camera
+
+
+def _read_scan(path: Path) -> CloudScan:
+    columns = read_bin(path)
+    with as_file_error(path):
+        return CloudScan(np.stack([columns[k] for k in "xyz"], axis=1), columns["intensity"])
 
 
 def number_rows(path: Path, columns: int) -> FloatArray:
-    """Read rows of numbers, `columns` each, from a text file.
+    """Read rows of `columns` numbers from a text file; lines that begin with # are skipped.
 
-    Lines that begin with # are skipped.
+    Raises:
+        FileError: If a line has other numbers.
     """
     lines = existing_file(path, "a text").read_text(encoding="utf-8", errors="replace").split("\n")
     rows = []
@@ -114,14 +107,12 @@ def number_rows(path: Path, columns: int) -> FloatArray:
 
 
 def _calibration(path: Path) -> Pose3:
-    """T_camera_lidar: the line `Tr:` of a calibration."""
+    """Read T_camera_lidar from the line `Tr:` of a calibration."""
     for line in existing_file(path, "a text").read_text(encoding="utf-8").split("\n"):
-        name, _, rest = line.partition(":")
-        if name.strip() == "Tr":
-            words = rest.split()
-            if len(words) == 12:
-                values = np.array([float(word) for word in words])
-                return rigid(path, values.reshape(1, 3, 4))[0]
+        name, _, numbers = line.partition(":")
+        words = numbers.split()
+        if name.strip() == "Tr" and len(words) == 12:
+            return rigid(path, np.array(words, dtype=np.float64).reshape(1, 3, 4))[0]
     raise FileError(f"{path.name} has no line `Tr:` with twelve numbers, T_camera_lidar.")
 
 
@@ -129,5 +120,5 @@ def rigid(path: Path, rows: FloatArray) -> Pose3:
     """Convert the matrices of a file, shape (m, 3, 4), to poses."""
     R = rows[:, :, :3]
     if not np.allclose(R @ R.swapaxes(1, 2), np.eye(3), atol=1e-3):
-        raise FileError(f"{path.name} has a matrix that is no rotation.")
+        raise FileError(f"{path.name} has a matrix that is not a rotation.")
     return Pose3.from_matrix(R, rows[:, :, 3])

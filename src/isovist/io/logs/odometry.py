@@ -1,4 +1,4 @@
-"""How a robot moved, out of the messages of a bag: a topic of type Odometry, or /tf.
+"""The motion of a robot in a bag: a topic of type Odometry, or /tf.
 
 Odometry is interpolated to the stamps of the scans, positions linearly and turns at even pace.
 """
@@ -10,52 +10,55 @@ from typing import Any
 
 import numpy as np
 
-from isovist.arrays import FloatArray
+from isovist.arrays import BoolArray, FloatArray
 from isovist.errors import FileError
 from isovist.io.bags import ODOMETRY, TRANSFORMS, select_connections, time_of
-from isovist.io.logs.frames import Frames, frame_name
+from isovist.io.logs.frames import Frames, frame_name, poses_of_rows
+from isovist.io.settings import CHECKS
 from isovist.poses import Pose3
 from isovist.storage.files import MAX_COORDINATE, quote
 
-FASTEST = 50.0
-"""No robot drives faster, in m/s: twice what cars do in towns."""
-HOP = 1.0
-"""Shorter hops of odometry are corrections of a filter, in m."""
-
 
 class RecordedOdometry:
-    """The motion of the robot as the messages of a bag tell it; 64 bytes for a pose."""
+    """The odometry of a bag, gathered message by message; 64 bytes for a pose.
+
+    Attributes:
+        path: The bag.
+        topic: Topic of type Odometry, or `None` where /tf has the odometry.
+        frames: The transforms of the bag.
+        robots: Frames of the robot that Odometry messages name.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.topic: str | None = None
         self.frames = Frames(path.name)
-        self.rows = array("d")
         self.robots: set[str] = set()
+        self._rows = array("d")
 
     def connections(
-        self, all_: list[Any], wanted: str | None, *, mounted: bool
+        self, connections: list[Any], topic: str | None, *, needs_mounting: bool
     ) -> list[Any] | None:
-        """Return the connections that tell the motion of the robot; `None` without any.
+        """Return the connections with the motion of the robot; `None` if there are none.
 
         Args:
-            all_: Connections of the bag.
-            wanted: A topic of type Odometry, or one of transforms; `None` takes the only Odometry
+            connections: Connections of the bag.
+            topic: A topic of type Odometry, or one of transforms; `None` takes the only Odometry
                 topic, or all transforms when there is none.
-            mounted: Whether transforms must say where the sensor sits.
+            needs_mounting: Whether transforms must say where the sensor sits.
         """
-        transforms = [c for c in all_ if c.msgtype in TRANSFORMS]
-        bare = wanted is None and not any(c.msgtype == ODOMETRY for c in all_)
-        if bare and not transforms:
+        transforms = [c for c in connections if c.msgtype in TRANSFORMS]
+        has_only_tf = topic is None and not any(c.msgtype == ODOMETRY for c in connections)
+        if has_only_tf and not transforms:
             return None
-        if bare or wanted in {c.topic for c in transforms}:
+        if has_only_tf or topic in {c.topic for c in transforms}:
             return transforms
-        odometry = select_connections(self.path, all_, ODOMETRY, topic=wanted)
+        odometry = select_connections(self.path, connections, ODOMETRY, topic=topic)
         self.topic = odometry[0].topic
-        return odometry + (transforms if mounted else [])
+        return odometry + (transforms if needs_mounting else [])
 
     def add(self, topic: str, kind: str, message: Any) -> bool:
-        """Store one message; return whether it tells of the motion."""
+        """Store one message; return whether it has to do with motion."""
         if kind in TRANSFORMS:
             self.frames.add(message)
             return True
@@ -63,78 +66,81 @@ class RecordedOdometry:
             return False
         at, turn = message.pose.pose.position, message.pose.pose.orientation
         if not 0.99 < math.hypot(turn.x, turn.y, turn.z, turn.w) < 1.01:
-            raise FileError(f"{self.path.name}: {topic} has a quaternion that is no rotation.")
+            raise FileError(f"{self.path.name}: {topic} has a quaternion that is not a rotation.")
         self.robots.add(frame_name(message.child_frame_id))
         pose = (at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w)
-        self.rows.extend((time_of(message.header), *pose))
+        self._rows.extend((time_of(message.header), *pose))
         return True
 
-    def told(self, sensor: str) -> tuple[str, FloatArray, Pose3]:
+    def path_of(self, sensor: str) -> tuple[str, FloatArray, Pose3]:
         """Return the robot's frame, times in s, ascending, shape (k,), and T_odom_robot at each.
 
         Args:
             sensor: Frame of the sensor, from which /tf is searched upwards.
+
+        Raises:
+            FileError: If the odometry is missing, damaged, or jumps.
         """
         name = self.path.name
         if self.topic is None:
             robot, times, poses = self.frames.odometry(sensor)
-        elif self.rows:
+        elif self._rows:
             robot = single_frame(name, "the odometry", "child_frame_id", self.robots)
-            rows = np.array(self.rows).reshape(-1, 8)
-            times, poses = rows[:, 0], Pose3.from_quaternion(rows[:, 4:], rows[:, 1:4])
+            times, poses = poses_of_rows(self._rows)
         else:
             raise FileError(f"{name} has no message on {self.topic}.", code="empty")
         if not (np.isfinite(times).all() and np.isfinite(poses.position).all()):
             raise FileError(f"{name}: the odometry is not finite.")
-        if (
-            max(np.abs(times).max(initial=0.0), np.abs(poses.position).max(initial=0.0))
-            > MAX_COORDINATE
-        ):
+        largest = max(np.abs(values).max(initial=0.0) for values in (times, poses.position))
+        if largest > MAX_COORDINATE:
             raise FileError(f"{name}: the odometry has a value beyond ±{MAX_COORDINATE:g}.")
-        # Several nodes may write /tf; what counts is the stamp.
+        # Several nodes may write /tf, so the stamps give the order.
         index = np.unique(times, return_index=True)[1]
-        _check_pace(name, times[index], poses.position[index])
+        _check_speed(name, times[index], poses.position[index])
         return robot, times[index], poses[index]
 
 
-def single_frame(name: str, what: str, field: str, found: set[str]) -> str:
+def single_frame(name: str, sender: str, field: str, frames: set[str]) -> str:
     """Return the frame that all messages name; raise an error for several."""
-    if len(found) > 1:
+    if len(frames) > 1:
         raise FileError(
-            f"{name}: {what} must come from one frame, got `{field}` "
-            f"{', '.join(quote(frame)[1:-1] for frame in sorted(found)[:4])}."
+            f"{name}: {sender} must come from one frame, got `{field}` "
+            f"{', '.join(quote(frame)[1:-1] for frame in sorted(frames)[:4])}."
         )
-    return next(iter(found))
+    return next(iter(frames))
 
 
-def no_overlap_error(name: str, odometry: FloatArray, scans: FloatArray) -> FileError:
-    """Return the error for scans none of which lies within the odometry, by their times (s)."""
-    return FileError(
-        f"{name}: no scan lies within the odometry. Scans run from {scans[0]:.3f} to "
-        f"{scans[-1]:.3f} s, odometry from {odometry[0]:.3f} to {odometry[-1]:.3f} s. "
-        "Is it one clock?"
-    )
+def inside_odometry(name: str, moments: FloatArray, times: FloatArray) -> BoolArray:
+    """Return which scans lie within the odometry, by their times (s); raise an error for none."""
+    inside: BoolArray = (times >= moments[0]) & (times <= moments[-1])
+    if not inside.any():
+        raise FileError(
+            f"{name}: no scan lies within the odometry. Scans run from {times[0]:.3f} to "
+            f"{times[-1]:.3f} s, odometry from {moments[0]:.3f} to {moments[-1]:.3f} s. "
+            "Do they use one clock?"
+        )
+    return inside
 
 
-def interpolate(times: FloatArray, poses: Pose3, wanted: FloatArray) -> Pose3:
-    """Interpolate poses at other times, all within the span of `times`."""
-    if len(times) == 1:
-        return poses[np.zeros(len(wanted), dtype=np.int64)]
+def interpolate(moments: FloatArray, poses: Pose3, times: FloatArray) -> Pose3:
+    """Interpolate poses at other times, all within the span of `moments`."""
+    if len(moments) == 1:
+        return poses[np.zeros(len(times), dtype=np.int64)]
     from scipy.spatial.transform import Rotation, Slerp
 
-    turns = Slerp(times, Rotation.from_quat(poses.quaternion))(wanted).as_quat()
-    places = [np.interp(wanted, times, column) for column in poses.position.T]
-    return Pose3.from_quaternion(turns, np.stack(places, axis=-1))
+    turns = Slerp(moments, Rotation.from_quat(poses.quaternion))(times).as_quat()
+    positions = [np.interp(times, moments, column) for column in poses.position.T]
+    return Pose3.from_quaternion(turns, np.stack(positions, axis=-1))
 
 
-def _check_pace(name: str, times: FloatArray, places: FloatArray) -> None:
-    """An error where odometry jumps: no robot is that fast."""
-    hops, waits = np.linalg.norm(np.diff(places, axis=0), axis=1), np.diff(times)
-    jumps = np.flatnonzero(hops > np.maximum(HOP, FASTEST * waits))
+def _check_speed(name: str, times: FloatArray, positions: FloatArray) -> None:
+    """Check that odometry does not jump; raise an error otherwise."""
+    hops, waits = np.linalg.norm(np.diff(positions, axis=0), axis=1), np.diff(times)
+    jumps = np.flatnonzero(hops > np.maximum(CHECKS.max_hop_m, CHECKS.max_speed_m_s * waits))
     if jumps.size:
         k = int(jumps[0])
         raise FileError(
             f"{name}: the odometry jumps by {hops[k]:.1f} m within {waits[k]:.3f} s, "
-            f"{times[k] - times[0]:.3f} s after its first. It must not be set back during a log; "
+            f"{times[k] - times[0]:.3f} s after its first. It must not be reset during a log; "
             "cut the log there."
         )

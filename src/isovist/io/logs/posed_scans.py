@@ -1,4 +1,4 @@
-"""Scans whose poses are known, to make a map of."""
+"""Read scans with known poses, to make a map of."""
 
 from pathlib import Path
 
@@ -6,8 +6,16 @@ import numpy as np
 
 from isovist.arrays import FloatArray
 from isovist.errors import FileError
+from isovist.io.formats import format_of
 from isovist.io.logs.carmen import read_carmen
-from isovist.io.logs.read import BAGS, CARMEN, check_prefix, mount_or_truth
+from isovist.io.logs.read import (
+    BAG,
+    CARMEN,
+    LOG_FORMATS,
+    SCAN_SET,
+    LogOptions,
+    mounting_and_correction,
+)
 from isovist.io.scans.scan_sets import read_scan_set
 from isovist.sensing.scan import Scan
 from isovist.storage.files import PathLike
@@ -18,26 +26,27 @@ def read_posed_scans(path: PathLike, prefix: str = "") -> tuple[list[Scan], Floa
 
     Args:
         path: A CARMEN log whose poses somebody corrected, or a set of scans (`.npz`).
-        prefix: For `.npz`: what the names of its arrays start with, e.g. "nav_".
+        prefix: For `.npz`: beginning of the names of its arrays, e.g. "nav_".
+
+    Raises:
+        FileError: If the file is no such log, or has odometry alone.
     """
     path = Path(path)
-    check_prefix(path, prefix)
-    suffix = path.suffix.lower()
-    if suffix == ".npz":
-        scans = read_scan_set(path, prefix)
-    elif suffix in CARMEN and mount_or_truth(scans := read_carmen(path))[1]:
-        pass
-    elif suffix in (*CARMEN, *BAGS) or path.is_dir():
+    row = BAG if path.is_dir() else format_of(path, LOG_FORMATS)
+    LogOptions(prefix=prefix).check(path, row)
+    if row is None:
+        raise FileError(
+            f"{path.name} has no suffix of a log with poses. These are {CARMEN} and {SCAN_SET}.",
+            code="unknown_format",
+        )
+    scans = read_scan_set(path, prefix) if row is SCAN_SET else None
+    if row is CARMEN:
+        scans = read_carmen(path)
+    if scans is None or (row is CARMEN and not mounting_and_correction(scans)[1]):
         raise FileError(
             f"{path.name} has odometry and no poses, and odometry alone makes a bent map. Give a "
             "CARMEN log that a mapper has corrected, or a set of scans (.npz) with `pose`.",
             field="pose",
         )
-    else:
-        raise FileError(
-            f"{path.name} has no suffix of a log with poses. These are {', '.join(CARMEN)} of "
-            "CARMEN, and .npz with a set of scans.",
-            code="unknown_format",
-        )
-    which = np.flatnonzero(scans.usable)
-    return [scans.scan(int(k)) for k in which], scans.poses[which]
+    index = np.flatnonzero(scans.usable)
+    return [scans.scan(int(k)) for k in index], scans.poses[index]

@@ -26,12 +26,10 @@ from PIL.TiffImagePlugin import TiffImageFile
 
 from isovist.arrays import BoolArray, check_memory
 from isovist.errors import FileError
+from isovist.io.settings import LIMITS
 from isovist.storage.files import as_file_error, existing_file, quote
 
-MAX_CELLS = 400_000_000
-"""Largest image that is read, in pixels (20 000 × 20 000)."""
-
-PEAK = 12
+PEAK_BYTES = 12
 """Bytes per pixel that reading takes at the peak: eight for numbers as text, and these as cells."""
 
 _DEFLATE_RATIO = 1100
@@ -84,16 +82,17 @@ def _check_size(path: Path, width: int, height: int) -> None:
         raise FileError(
             f"{path.name} announces {width} × {height} pixels; a map needs some.", code="empty"
         )
-    if width * height > MAX_CELLS:
+    if width * height > LIMITS.image_pixels:
         raise FileError(
-            f"{path.name} announces {width} × {height} pixels; at most {MAX_CELLS // 10**6} "
-            "million are read. Crop the map or make its cells larger.",
+            f"{path.name} announces {width} × {height} pixels; at most "
+            f"{LIMITS.image_pixels // 10**6} million are read. Crop the map or make its cells "
+            "larger.",
             code="too_large",
         )
     with as_file_error(path):
         check_memory(
             f"Reading an image of {width} × {height} pixels",
-            PEAK * width * height,
+            PEAK_BYTES * width * height,
             "Crop the map or make its cells larger.",
         )
 

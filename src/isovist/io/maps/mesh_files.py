@@ -15,12 +15,11 @@ import numpy as np
 
 from isovist.arrays import FloatArray
 from isovist.errors import FileError, InputError, MissingExtraError
+from isovist.io.settings import LIMITS
 from isovist.maps.surfaces.mesh_map import Free, MeshMap, checked_faces
 from isovist.storage.files import PathLike, as_file_error, decoder_errors, existing_file, read_bytes
 
-FORMATS = ".ply, .obj, .stl, .off, .glb"
-LIMIT = 1 << 32
-_SUFFIXES = frozenset(FORMATS.split(", "))
+SUFFIXES = (".ply", ".obj", ".stl", ".off", ".glb")
 
 
 def read_mesh(path: PathLike, *, scale: float = 1.0, free: Free | None = None) -> MeshMap:
@@ -34,8 +33,10 @@ def read_mesh(path: PathLike, *, scale: float = 1.0, free: Free | None = None) -
         free: Which points are free; see `MeshMap.from_arrays`.
     """
     path = existing_file(path, "a mesh")
-    if path.suffix.lower() not in _SUFFIXES:
-        raise FileError(f"{path.name}: a mesh is one of {FORMATS}.", code="unknown_format")
+    if path.suffix.lower() not in SUFFIXES:
+        raise FileError(
+            f"{path.name}: a mesh is one of {', '.join(SUFFIXES)}.", code="unknown_format"
+        )
     if not (np.isfinite(scale) and scale > 0.0):
         raise InputError.about("scale", f"must be positive, in m per unit, got {scale}.")
     loaded = _load(path)
@@ -61,42 +62,44 @@ def read_mesh(path: PathLike, *, scale: float = 1.0, free: Free | None = None) -
 def _load(path: Path) -> Any:
     with MissingExtraError.unless_found("Reading meshes", "mesh"):
         import trimesh
-    suffix, content = path.suffix[1:].lower(), read_bytes(path, "a mesh", LIMIT)
-    with decoder_errors(path, "is not a sound mesh file", most=80), np.errstate(all="ignore"):
+    suffix, content = path.suffix[1:].lower(), read_bytes(path, "a mesh", LIMITS.mesh_bytes)
+    with decoder_errors(path, "is not a sound mesh file", max_length=80), np.errstate(all="ignore"):
         if suffix == "off":
             _check_off(content)
-        with _complaints() as told:
+        with _warnings() as warnings:
             # From memory, and without the pictures on the walls, so that no other file is opened.
-            more: dict[str, Any] = {"skip_materials": True} if suffix in ("ply", "obj") else {}
+            options: dict[str, Any] = {"skip_materials": True} if suffix in ("ply", "obj") else {}
             try:
-                loaded = trimesh.load(io.BytesIO(content), file_type=suffix, process=False, **more)
+                loaded = trimesh.load(
+                    io.BytesIO(content), file_type=suffix, process=False, **options
+                )
             except ImportError as error:  # trimesh has no detector of encodings at hand
                 raise ValueError("bytes stand where text was expected") from error
-        if told:
-            raise ValueError(told[0])
-        with _complaints():  # columns that differ from part to part are left out
+        if warnings:
+            raise ValueError(warnings[0])
+        with _warnings():  # columns that differ from part to part are left out
             return loaded.to_mesh() if isinstance(loaded, trimesh.Scene) else loaded
 
 
 @contextmanager
-def _complaints() -> Iterator[list[str]]:
-    """What trimesh logs as a warning or worse: it goes on with half a file, and prints why."""
-    told: list[str] = []
+def _warnings() -> Iterator[list[str]]:
+    """Collect the warnings of trimesh, which goes on with half a file and prints why."""
+    warnings: list[str] = []
     handler = logging.Handler(logging.WARNING)
-    handler.emit = lambda record: told.append(record.getMessage())  # type: ignore[method-assign]
+    handler.emit = lambda record: warnings.append(record.getMessage())  # type: ignore[method-assign]
     logger = logging.getLogger("trimesh")
-    passes_on = logger.propagate
+    propagate = logger.propagate
     logger.addHandler(handler)
     logger.propagate = False
     try:
-        yield told
+        yield warnings
     finally:
-        logger.propagate = passes_on
+        logger.propagate = propagate
         logger.removeHandler(handler)
 
 
 def _check_off(content: bytes) -> None:
-    """`ValueError` where there are fewer lines than the file announces; trimesh reads on."""
+    """Raise `ValueError` if there are fewer lines than announced; trimesh would read on."""
     text = content.decode("utf-8", errors="replace").replace("COFF", "OFF")
     lines = (line.split("#")[0].replace("OFF", "") for line in text.splitlines())
     counts, *rest = [line for line in lines if line.strip()] or [""]

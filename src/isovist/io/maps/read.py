@@ -1,96 +1,104 @@
-"""Maps by the suffix of their file.
+"""Read and write maps; the suffix of the file tells its format (`MAP_FORMATS`).
 
-Of the plane: ROS maps and plans.  In space: OctoMaps give a `VoxelMap`, meshes a `MeshMap`, and
-clouds of points a `VoxelMap` of cells that suit it (`Cloud.resolution`), all cells without points
-free, for a cloud does not know what was seen to be empty.  A PLY file is a mesh when it has faces.
+2D: ROS maps give an `OccupancyMap`, plans a `SegmentMap`.  3D: OctoMaps and point clouds give a
+`VoxelMap`, meshes a `MeshMap`.  A PLY file is a mesh if it has faces.  Cells of a point cloud
+without points are free, since a cloud does not tell which space was seen to be empty.
 """
 
 from pathlib import Path
 
-import shapely
-
 from isovist.errors import FileError, InputError
-from isovist.io.maps.geojson import PlanGeometry, read_geojson, write_geojson
-from isovist.io.maps.ros_map import RESOLUTIONS, read_ros_map, write_ros_map
+from isovist.io.formats import Format, format_of, list_formats
+from isovist.io.maps.geojson import write_geojson
+from isovist.io.maps.ros_map import write_ros_map
 from isovist.io.ply import has_faces
+from isovist.io.settings import LIMITS
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.maps.kinds import AnyMap
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.storage.files import PathLike, as_file_error, existing_file
 
-FORMATS = (
-    ".yaml (ROS map with its image), .geojson (plan in m), .bt or .ot (OctoMap), "
-    ".stl, .obj, .off, .glb or .ply (mesh), .ply, .pcd, .las, .laz, .bin or .xyz (point cloud)"
-)
-CLOUD_RESOLUTION = 0.2
-"""Side of the cells that a cloud becomes in most cases, in m."""
-PLAN_RESOLUTION = 0.05
-"""Side of the cells that a plan becomes, in m, as ROS maps have them."""
-_ROS = (".yaml", ".yml")
-_PLANS = (".geojson", ".json")
-_MESHES = (".stl", ".obj", ".off", ".glb")
-_CLOUDS = (".pcd", ".las", ".laz", ".bin", ".xyz")
+ROS_MAP = Format("ROS map", (".yaml", ".yml"), "isovist.io.maps.ros_map:read_ros_map")
+PLAN = Format("plan in m", (".geojson", ".json"), "isovist.io.maps.geojson:read_geojson")
+CLOUD = Format(
+    "point cloud", (".ply", ".pcd", ".las", ".laz", ".bin", ".xyz"),
+    "isovist.io.maps.read:read_cloud_map",
+)  # fmt: skip
+MAP_FORMATS = (
+    ROS_MAP,
+    PLAN,
+    Format("OctoMap", (".bt", ".ot"), "isovist.io.maps.octomap:read_octomap"),
+    CLOUD,
+    Format(
+        "mesh", (".stl", ".obj", ".off", ".glb", ".ply"), "isovist.io.maps.mesh_files:read_mesh",
+        extra="mesh",
+    ),
+)  # fmt: skip
+"""The kinds of map files.  Of the two for `.ply`, the mesh is the one of a file with faces."""
 
 
 def is_cloud(path: Path) -> bool:
-    """Return whether a map file is a cloud of points."""
+    """Return whether a map file is a point cloud."""
     suffix = path.suffix.lower()
-    return suffix in _CLOUDS or (suffix == ".ply" and not has_faces(path))
+    return suffix in CLOUD.suffixes and not (suffix == ".ply" and has_faces(path))
 
 
 def read_map(path: PathLike, *, resolution: float | None = None) -> AnyMap:
     """Read a map from a file; the suffix tells its format.
 
-    A `.yaml` is a ROS map and gives an `OccupancyMap`; a `.geojson` is a plan and gives a
-    `SegmentMap`; an OctoMap or a cloud gives a `VoxelMap`, a mesh a `MeshMap`.
-
     Args:
-        path: The file.
-        resolution: Side of the cells that a cloud is turned into, in m; chosen to suit the cloud
-            when `None`.
+        path: A ROS map (`.yaml`), a plan (`.geojson`), an OctoMap, a mesh or a point cloud.
+        resolution: Side of the cells that a point cloud is turned into, in m; chosen to suit the
+            cloud when `None`.
+
+    Returns:
+        An `OccupancyMap`, `SegmentMap`, `VoxelMap` or `MeshMap`.
+
+    Raises:
+        FileError: If the file is missing, damaged or of another format.
     """
     path = Path(path)
-    suffix = path.suffix.lower()
-    cloudy = is_cloud(path)
-    if resolution is not None and not cloudy:
+    if is_cloud(path):
+        return read_cloud_map(path, resolution)
+    if resolution is not None:
         raise FileError(
-            f"{path.name}: `resolution` is for clouds of points, and this is another kind of map. "
+            f"{path.name}: `resolution` is for point clouds, and this is another kind of map. "
             "Leave it out.",
             field="resolution",
         )
-    if suffix in _ROS:
-        return read_ros_map(path)
-    if suffix in _PLANS:
-        plan = read_geojson(path)
-        with as_file_error(path):
-            return map_of_plan(plan)
-    if suffix in (".bt", ".ot"):
-        from isovist.io.maps.octomap import read_octomap
+    row = format_of(path, (row for row in MAP_FORMATS if row is not CLOUD))
+    if row is None:
+        raise FileError(
+            f"{existing_file(path, 'a map').name}: no map has this suffix. Maps are read from "
+            f"{list_formats(MAP_FORMATS)}.",
+            code="unknown_format",
+        )
+    world: AnyMap = row.read(path)
+    return world
 
-        return read_octomap(path)
-    if suffix in _MESHES or (suffix == ".ply" and not cloudy):
-        from isovist.io.maps.mesh_files import read_mesh
 
-        return read_mesh(path)
-    if cloudy:
-        from isovist.io.clouds import read_cloud
+def read_cloud_map(path: Path, resolution: float | None = None) -> VoxelMap:
+    """Read a point cloud as a voxel map, with cells of `resolution` (m) or of a suitable size."""
+    from isovist.io.clouds import read_cloud
 
-        cloud = read_cloud(path)
-        with as_file_error(path):
-            met = cloud.returns()
-            return met.voxels(met.resolution() if resolution is None else resolution)
-    raise FileError(
-        f"{existing_file(path, 'a map').name}: a map is one of {FORMATS}.", code="unknown_format"
-    )
+    cloud = read_cloud(path)
+    with as_file_error(path):
+        returns = cloud.returns()
+        return returns.voxels(returns.resolution() if resolution is None else resolution)
 
 
 def write_map(world: AnyMap, path: PathLike) -> None:
-    """Write a map in the file format of its kind."""
+    """Write an `OccupancyMap` as a ROS map (`.yaml`), or a `SegmentMap` as a plan (`.geojson`).
+
+    Raises:
+        FileError: If the suffix does not suit the map, or the file cannot be written.
+    """
     path = Path(path)
-    suffix = path.suffix.lower()
-    if isinstance(world, OccupancyMap) and suffix in _ROS:
+    row = format_of(path, (ROS_MAP, PLAN))
+    if isinstance(world, OccupancyMap) and row is ROS_MAP:
         write_ros_map(world, path)
-    elif isinstance(world, SegmentMap) and suffix in _PLANS:
+    elif isinstance(world, SegmentMap) and row is PLAN:
         write_geojson(world.walls.reshape(-1, 2, 2), path, world.reflectance)
     else:
         raise FileError(
@@ -102,7 +110,7 @@ def write_map(world: AnyMap, path: PathLike) -> None:
 
 def check_ros_name(path: PathLike) -> None:
     """Check, before any work, that a path is a name for a ROS map; raise an error otherwise."""
-    if Path(path).suffix.lower() not in _ROS:
+    if format_of(Path(path), (ROS_MAP,)) is None:
         raise FileError(
             f"{path}: a ROS map must end in .yaml; its image goes beside it.", code="unknown_format"
         )
@@ -119,16 +127,21 @@ def convert_map(
         resolution: Side of a cell in m; when `None`, cells stay as they are, and walls become
             cells of 0.05 m.
         tolerance: Largest distance in m of an outline to the walls, when cells become walls.
+
+    Raises:
+        InputError: If the resolution is out of range, or the map has no cells.
     """
-    low, high = RESOLUTIONS
+    low, high = LIMITS.min_resolution_m, LIMITS.max_resolution_m
     if resolution is not None and not low <= resolution <= high:
         raise InputError.about(
             "resolution", f"must be from {low} to {high:g} m per cell, got {resolution:g}."
         )
-    suffix = Path(path).suffix.lower()
-    if isinstance(world, SegmentMap) and suffix in _ROS:
-        side = PLAN_RESOLUTION if resolution is None else resolution
-        return OccupancyMap.from_segments(world.walls.reshape(-1, 2, 2), side)
+    row = format_of(Path(path), (ROS_MAP, PLAN))
+    if isinstance(world, SegmentMap) and row is ROS_MAP:
+        walls = world.walls.reshape(-1, 2, 2)
+        if resolution is None:
+            return OccupancyMap.from_segments(walls)
+        return OccupancyMap.from_segments(walls, resolution)
     if isinstance(world, SegmentMap) and resolution is not None:
         raise InputError.about(
             "resolution",
@@ -137,28 +150,6 @@ def convert_map(
         )
     if isinstance(world, OccupancyMap) and resolution is not None:
         world = world.resampled(resolution)
-    if isinstance(world, OccupancyMap) and suffix in _PLANS:
+    if isinstance(world, OccupancyMap) and row is PLAN:
         return SegmentMap.from_segments(world.to_segments(tolerance))
     return world
-
-
-def map_of_plan(plan: PlanGeometry) -> SegmentMap:
-    """Return the map that a floor plan draws.
-
-    Free space is in its rooms, or enclosed by its walls.
-    """
-    if not plan.rooms:
-        return SegmentMap.from_segments(plan.walls, reflectance=plan.reflectance)
-    rooms = [shapely.Polygon(rings[0], rings[1:]) for rings in plan.rooms]
-    solid = [shapely.Polygon(rings[0], rings[1:]) for rings in plan.obstacles]
-    for polygon in (*rooms, *solid):
-        if not polygon.is_valid:
-            raise InputError(
-                f"A polygon of the plan crosses itself: {shapely.is_valid_reason(polygon)}."
-            )
-    free = shapely.union_all(rooms).difference(shapely.union_all(solid))
-    if free.is_empty:
-        raise InputError(
-            "The obstacles of the plan cover its rooms: no free space is left.", code="empty"
-        )
-    return SegmentMap.from_segments(plan.walls, free=free, reflectance=plan.reflectance)

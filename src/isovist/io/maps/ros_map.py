@@ -31,12 +31,10 @@ from PIL import Image
 from isovist.errors import FileError, InputError
 from isovist.io.maps.images import Brightness, read_brightness
 from isovist.io.plain_yaml import read_yaml
+from isovist.io.settings import LIMITS
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.poses import Pose
 from isovist.storage.files import MAX_COORDINATE, PathLike, quote, replace_files
-
-RESOLUTIONS = (0.001, 10.0)
-"""Smallest and largest side of a cell that is read, in m."""
 
 MODES = ("trinary", "scale", "raw")
 
@@ -79,7 +77,7 @@ class _Header:
                 f"{path.name}: `image` must name a file, got {quote(image)}.", field="image"
             )
         resolution = _number(path, "resolution", fields["resolution"])
-        low, high = RESOLUTIONS
+        low, high = LIMITS.min_resolution_m, LIMITS.max_resolution_m
         if not low <= resolution <= high:
             raise FileError(
                 f"{path.name}: `resolution` must be from {low} to {high:g} m per pixel, "

@@ -1,8 +1,8 @@
-"""One scan of a bag: a LaserScan or a PointCloud2, and where its sensor sits on the robot.
+"""Read one scan of a bag, a LaserScan or a PointCloud2, and the pose of its sensor on the robot.
 
 The robot is the frame that the Odometry of the bag names, else the one below `odom` in /tf, else
-the topmost above the sensor; where the sensor sits on it is read from /tf and /tf_static, as for a
-log (`io.logs.frames`).  Where a bag knows no frame but that of the sensor, the pose is of that.
+the topmost above the sensor.  The pose of the sensor on it comes from /tf and /tf_static, as for a
+log (`io.logs.frames`).  If a bag knows no frame but that of the sensor, the robot is the sensor.
 """
 
 import math
@@ -23,7 +23,7 @@ from isovist.io.bags import (
     time_of,
 )
 from isovist.io.logs.frames import Frames, frame_name, mounting_of
-from isovist.io.point_cloud2 import cloud_of, returns_in
+from isovist.io.point_cloud2 import cloud_of, count_returns
 from isovist.sensing.cloud_scan import MIN_RETURNS, CloudScan
 from isovist.sensing.scan import Scan
 from isovist.storage.files import PathLike
@@ -40,94 +40,97 @@ def read_bag_scan(
         path: The bag.
         scan_topic: Topic of type LaserScan or PointCloud2; `None` when the bag has only one.
         at: Time after the first scan, in s; `None` for the first scan.
-        on_robot: Read where the sensor sits from /tf; else it is the centre of the robot.
+        on_robot: Read the pose of the sensor from /tf; else it is the centre of the robot.
+
+    Raises:
+        FileError: If the bag is damaged or has no scan.
+        InputError: If the topic or the time is not in the bag.
     """
     path = Path(path)
-    wanted = 0.0 if at is None else at
-    if not wanted >= 0.0:
-        raise InputError.about("at", f"must be 0 s or more, got {wanted:g}.")
-    best, best_gap, first, since = None, math.inf, None, 0.0
-    for time, frame, scan in read_bag_scans(path, scan_topic):
-        first = time if first is None else first
-        since = time - first
-        gap = abs(since - wanted)
-        if best is None or gap < best_gap:
-            best, best_gap = (frame, scan), gap
-        elif since > wanted:
+    time = 0.0 if at is None else at
+    if not time >= 0.0:
+        raise InputError.about("at", f"must be 0 s or more, got {time:g}.")
+    nearest, smallest_gap, start, elapsed = None, math.inf, None, 0.0
+    for stamp, frame, scan in read_bag_scans(path, scan_topic):
+        start = stamp if start is None else start
+        elapsed = stamp - start
+        gap = abs(elapsed - time)
+        if nearest is None or gap < smallest_gap:
+            nearest, smallest_gap = (frame, scan), gap
+        elif elapsed > time:
             break
-    if best is None:
+    if nearest is None:
         raise FileError(f"{path.name} has no scan with a valid beam on that topic.", code="empty")
-    if wanted > since:
+    if time > elapsed:
         raise InputError.about(
-            "at", f"must be from 0 to {since:.3f} s in {path.name}, got {wanted:g}."
+            "at", f"must be from 0 to {elapsed:.3f} s in {path.name}, got {time:g}."
         )
-    return _placed(path, *best) if on_robot else best[1]
+    return _mounted(path, *nearest) if on_robot else nearest[1]
 
 
 def read_bag_scans(
     path: PathLike, scan_topic: str | None = None
 ) -> Iterator[tuple[float, str, Scan | CloudScan]]:
-    """Read the scans of a topic in the order of the bag: time (s), frame and scan.
+    """Read the scans of a topic in the order of the bag: header time (s), frame and scan.
 
-    The time is that of the header.
-
-    A message without any valid beam is left out, since no scan can be made of it.  The scans are
-    as the sensor saw them, at the centre of the robot.
+    A message without a valid beam is left out.  The sensor is at the centre of the robot.
 
     Args:
         path: The bag.
         scan_topic: Topic of type LaserScan or PointCloud2; `None` when the bag has only one.
     """
     path = Path(path)
-    found, poor = False, list[int]()
-    for connection, message in read_messages(path, lambda all_: _scans(path, all_, scan_topic)):
-        make = cloud_of if connection.msgtype == POINT_CLOUD else scan_of
-        scan = make(path, message)
+    has_scan, sparse = False, list[int]()
+    for connection, message in read_messages(
+        path, lambda connections: _scan_connections(path, connections, scan_topic)
+    ):
+        is_cloud = connection.msgtype == POINT_CLOUD
+        scan = cloud_of(path, message) if is_cloud else scan_of(path, message)
         if scan is not None:
-            found = True
+            has_scan = True
             yield time_of(message.header), frame_name(message.header.frame_id), scan
-        elif connection.msgtype == POINT_CLOUD and not found:
-            poor.append(returns_in(path, message))
-    if poor and not found:
-        raise FileError(too_few_returns(path, poor), code="empty")
+        elif is_cloud and not has_scan:
+            sparse.append(count_returns(path, message))
+    if sparse and not has_scan:
+        raise FileError(too_few_returns(path, sparse), code="empty")
 
 
-def too_few_returns(path: Path, returns: Sequence[int]) -> str:
+def too_few_returns(path: Path, counts: Sequence[int]) -> str:
     """Return an error text for a bag whose clouds all have too few returns."""
     return (
-        f"{path.name} has no cloud with {MIN_RETURNS} returns on that topic: of {len(returns)} the "
-        f"fullest has {max(returns)}. Points that are NaN or at the origin are none."
+        f"{path.name} has no cloud with {MIN_RETURNS} returns on that topic: of {len(counts)} "
+        f"clouds the fullest has {max(counts)}. Points that are NaN or at the origin do not count."
     )
 
 
-def _scans(path: Path, connections: list[Any], topic: str | None) -> list[Any]:
-    """The connections of the scans: LaserScan, unless clouds are asked for or all there is."""
-    kinds: tuple[str, ...]
+def _scan_connections(path: Path, connections: list[Any], topic: str | None) -> list[Any]:
+    """Return the connections of the scans: LaserScan unless the topic or the bag has clouds."""
     topics = {kind: {c.topic for c in connections if c.msgtype == kind} for kind in _SCANS}
-    if topic is None or topic in topics[LASER_SCAN] | topics[POINT_CLOUD]:
-        clouds = topic in topics[POINT_CLOUD] or not topics[LASER_SCAN]
-        kinds = (POINT_CLOUD,) if clouds and topics[POINT_CLOUD] else (LASER_SCAN,)
+    lasers, clouds = topics[LASER_SCAN], topics[POINT_CLOUD]
+    if topic in clouds or (topic is None and clouds and not lasers):
+        kinds: tuple[str, ...] = (POINT_CLOUD,)
+    elif lasers and (topic is None or topic in lasers):
+        kinds = (LASER_SCAN,)
     else:
-        kinds = tuple(kind for kind in _SCANS if topics[kind])
-    return select_connections(
-        path, connections, *(kinds if any(topics.values()) else _SCANS), topic=topic
-    )
+        kinds = tuple(kind for kind in _SCANS if topics[kind]) or _SCANS
+    return select_connections(path, connections, *kinds, topic=topic)
 
 
-def _placed(path: Path, sensor: str, scan: Scan | CloudScan) -> Scan | CloudScan:
-    """The scan with the place of its sensor on the robot, turned over if that hangs upside down."""
-    frames, named = Frames(path.name), set[str]()
-    wanted = (*TRANSFORMS, ODOMETRY)
+def _mounted(path: Path, sensor: str, scan: Scan | CloudScan) -> Scan | CloudScan:
+    """Return the scan with the pose of its sensor on the robot, mirrored if that is upside down."""
+    frames, robots = Frames(path.name), set[str]()
+    kinds = (*TRANSFORMS, ODOMETRY)
     for connection, message in read_messages(
-        path, lambda all_: [c for c in all_ if c.msgtype in wanted]
+        path, lambda connections: [c for c in connections if c.msgtype in kinds]
     ):
         if connection.msgtype == ODOMETRY:
-            named.add(frame_name(message.child_frame_id))
+            robots.add(frame_name(message.child_frame_id))
         else:
             frames.add(message)
-    robot = frames.robot(sensor, named - {""})
+    robot = frames.robot(sensor, robots - {""})
     T = frames.T(robot, sensor)
     if isinstance(scan, CloudScan):
         return replace(scan, T_robot_sensor=T, frame=robot)
-    place, flipped = mounting_of(path.name, sensor, T)
-    return replace(scan.mirrored() if flipped else scan, T_robot_sensor=place, frame=robot)
+    mounting, is_upside_down = mounting_of(path.name, sensor, T)
+    scan = scan.mirrored() if is_upside_down else scan
+    return replace(scan, T_robot_sensor=mounting, frame=robot)

@@ -8,15 +8,12 @@ import numpy as np
 from PIL.PngImagePlugin import PngImageFile
 
 from isovist.errors import FileError
+from isovist.io.settings import LIMITS
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.storage.files import existing_file, read_json
 
 NAMES = ("fx", "fy", "cx", "cy")
-MAX_BYTES = 1 << 20
-"""Largest file of intrinsics."""
-MOST_PIXELS = 64_000_000
-"""Of a depth image; a point of each takes some dozens of bytes."""
 
 
 def read_depth(path: Path) -> CloudScan:
@@ -29,14 +26,14 @@ def read_depth(path: Path) -> CloudScan:
             f"into {beside.name} beside it.",
             field="intrinsics",
         )
-    told = read_json(beside, "intrinsics", MAX_BYTES)
+    told = read_json(beside, "intrinsics", LIMITS.intrinsics_bytes)
     try:
         # The class itself and not Image.open, whose limit on the size is a global setting.
         with path.open("rb") as stream, PngImageFile(stream) as image:
-            if image.width * image.height > MOST_PIXELS:
+            if image.width * image.height > LIMITS.depth_pixels:
                 raise FileError(
                     f"{path.name} announces {image.width} × {image.height} pixels; a depth image "
-                    f"has at most {MOST_PIXELS // 10**6} million.",
+                    f"has at most {LIMITS.depth_pixels // 10**6} million.",
                     code="too_large",
                 )
             kind, depths = image.mode, np.asarray(image)

@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 
 from isovist.arrays import FloatArray, readonly
 from isovist.errors import FileError
+from isovist.io.settings import LIMITS
 from isovist.sensing.scan_set import ScanSet
 from isovist.storage.files import MAX_COORDINATE, PathLike, read_npz
-
-MAX_BYTES = 2 << 30
-"""Largest file that is read, unpacked."""
 
 _UNITS = {"ranges_m": 1.0, "ranges_cm": 100.0, "ranges_mm": 1000.0}
 """How many of its units make a metre."""
@@ -33,7 +31,7 @@ def read_scan_set(path: PathLike, prefix: str = "") -> ScanSet:
         prefix: What the names of its arrays start with, e.g. "nav_".
     """
     path = Path(path)
-    arrays = read_npz(path, "a set of scans", MAX_BYTES)
+    arrays = read_npz(path, "a set of scans", LIMITS.scan_set_bytes)
     units = [unit for unit in _UNITS if prefix + unit in arrays]
     if len(units) != 1:
         names = ", ".join(prefix + unit for unit in _UNITS)
