@@ -1,6 +1,6 @@
 """How many faults the tests notice: small changes, each against the tests that run its line.
 
-python -m benchmarks.mutate map [--tree FOLDER] MAP.json
+python -m benchmarks.mutate map [--tree FOLDER] [--workers 2] MAP.json
 python -m benchmarks.mutate run [--tree FOLDER] [--count 150] [--seed 1] MAP.json RESULT.json
 
 `map` runs the whole suite once, slowly: which test runs which line, how long each test takes, and
@@ -29,7 +29,6 @@ import pytest
 from coverage.python import PythonParser
 
 SECONDS = 60
-WORKERS = 2
 SOURCE = Path("src/isovist")
 # Compiled code has other tests (its twins), and CUDA needs a machine that has it.
 LEFT_OUT = ("compute", "statements")
@@ -109,15 +108,18 @@ def function_of(nodeid):
     return nodeid.split("[")[0]
 
 
-def make_map(tree, output):
+def make_map(tree, output, workers):
     """Write which tests run each line, and the share of lines that run in each room."""
     files = test_files(tree)
     lines = collections.defaultdict(lambda: collections.defaultdict(set))
     seconds = collections.Counter()
-    with tempfile.TemporaryDirectory() as place, concurrent.futures.ThreadPoolExecutor() as pool:
+    with (
+        tempfile.TemporaryDirectory() as place,
+        concurrent.futures.ThreadPoolExecutor(workers) as pool,
+    ):
         runs = [
-            pool.submit(run_with_coverage, tree, files[k::WORKERS], Path(place, str(k)))
-            for k in range(WORKERS)
+            pool.submit(run_with_coverage, tree, files[k::workers], Path(place, str(k)))
+            for k in range(workers)
         ]
         for done in runs:
             data_file, results = done.result()
@@ -278,11 +280,11 @@ def fate(copies, known, path, change):
     return result
 
 
-def copies_of(tree, folder):
+def copies_of(tree, folder, workers):
     left_out = shutil.ignore_patterns(".git", ".venv", "node_modules", "out")
     return [
         Path(shutil.copytree(tree, folder / str(k), ignore=left_out, symlinks=True))
-        for k in range(WORKERS)
+        for k in range(workers)
     ]
 
 
@@ -299,13 +301,13 @@ def draw(tree, known, count, seed):
     return drawn
 
 
-def run(tree, map_file, output, count, seed):
+def run(tree, map_file, output, count, seed, workers):
     known = json.loads(map_file.read_text())
     rows = []
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as place:
-        copies = copies_of(tree, Path(place))
-        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        copies = copies_of(tree, Path(place), workers)
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
             drawn = draw(tree, known, count, seed)
             fates = pool.map(lambda row: fate(copies, known, *row), drawn)
             for (path, change), result in zip(drawn, fates, strict=True):
@@ -324,15 +326,16 @@ def main():
     parser.add_argument("--tree", type=Path, default=Path())
     parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=2, help="processes at a time")
     parser.add_argument("map_file", type=Path)
     parser.add_argument("result", type=Path, nargs="?")
     options = parser.parse_args()
     tree = options.tree.resolve()
     if options.what == "map":
-        make_map(tree, options.map_file)
+        make_map(tree, options.map_file, options.workers)
     else:
         result = options.result or options.map_file.with_suffix(".result.json")
-        run(tree, options.map_file, result, options.count, options.seed)
+        run(tree, options.map_file, result, options.count, options.seed, options.workers)
 
 
 if __name__ == "__main__":
