@@ -94,7 +94,8 @@ def run_with_coverage(tree, files, folder):
     results = folder / "results.json"
     shutil.copy(__file__, folder / "test_contexts.py")  # a plug-in that any tree can load
     words = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", "-m", "pytest", "-q"]
-    words += ["-p", "no:cacheprovider", "-p", "test_contexts", *files]
+    words += ["-p", "no:cacheprovider", "-p", "test_contexts"]
+    words += ["--continue-on-collection-errors", *files]
     variables = environment(tree, folder) | {
         "COVERAGE_FILE": str(folder / "data"),
         "RESULTS_OF_TESTS": str(results),
