@@ -18,7 +18,7 @@ PAGE := src/isovist/apps/studio/static/vendor/three.module.js
 TSC := node_modules/.bin/tsc
 
 .PHONY: demo studio test quick lint types changelog docs fuzz wheel check nightly coverage versions \
-	page release reference pictures bench clean
+	page release reference results pictures bench clean
 
 ## For users
 
@@ -102,6 +102,10 @@ release: $(DEV) page
 # The lists of what is public, that tests compare with the program.
 reference: $(DEV)
 	$(BIN)/python docs/scripts/reference.py
+
+# The pages of measured results, from the files in benchmarks/results.
+results: $(DEV)
+	$(BIN)/python -m benchmarks.result_pages
 
 pictures: $(DEV)
 	$(BIN)/python docs/scripts/pictures.py

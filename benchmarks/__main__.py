@@ -1,15 +1,19 @@
-"""Every benchmark at a quick size: `make bench`, or `make bench DATA=FOLDER` with data.
+"""Run benchmarks: all at a quick size, or one at full size to keep its result.
 
-python -m benchmarks [--data FOLDER] [NAME …]
+    python -m benchmarks [--data FOLDER] [NAME …]  # quick; `make bench`, `make bench DATA=FOLDER`
+    python -m benchmarks --save NAME ARGUMENT…     # as `python -m benchmarks.NAME`, and keep it
 
-BENCHMARK.md has the rows of the full sizes, each with its command.  What needs data says so in one
-line and is skipped where the folder lacks it.  Exits with 1 when a benchmark does.
+A benchmark that needs data says so in one line and is skipped if the folder lacks them.  Exits
+with 1 when a benchmark does.  docs/benchmarks has the results, each with its command.
 """
 
 import argparse
 import runpy
+import shlex
 import sys
 from pathlib import Path
+
+from benchmarks.results import saving
 
 RUNS = {
     "first_minutes": (),
@@ -56,12 +60,12 @@ RUNS = {
     "ros": ("60",),
     "ros_bag": ("DATA/jarvis",),
     "fuzz": ("--count", "300"),
-    "history": (),
+    "results": ("compare", "--tolerance", "inf"),
     "reference": ("sets",),
 }
-"""Arguments of a quick run, in the order of BENCHMARK.md; DATA is the folder of `--data`."""
-NOT_RUN = ("building", "mutate")
-"""A world for others to measure on, and a check of the tests that takes an hour."""
+"""Arguments of a quick run; DATA is the folder of `--data`."""
+NOT_RUN = ("building", "mutate", "result_pages")
+"""A world for others to measure on, a check of the tests that takes an hour, what writes pages."""
 
 
 def arguments_of(name: str, data: Path) -> list[str] | Path:
@@ -76,12 +80,17 @@ def arguments_of(name: str, data: Path) -> list[str] | Path:
 
 
 def run(name: str, data: Path) -> bool:
-    """Run one benchmark as its command would; whether it ended well."""
+    """Run one benchmark at its quick size; return if it succeeded."""
     arguments = arguments_of(name, data)
     if isinstance(arguments, Path):
         print(f"\nbenchmarks.{name} is skipped: there is no {arguments}.", flush=True)
         return True
     print(f"\n$ {' '.join(['python -m', f'benchmarks.{name}', *arguments])}", flush=True)
+    return run_module(name, arguments)
+
+
+def run_module(name: str, arguments: list[str]) -> bool:
+    """Run `python -m benchmarks.NAME` with arguments in this process; return if it succeeded."""
     before, sys.argv = sys.argv, [name, *arguments]
     try:
         runpy.run_module(f"benchmarks.{name}", run_name="__main__")
@@ -96,7 +105,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(RUNS))
     parser.add_argument("--data", type=Path, default=Path("DATA"), help="folder of logs and maps")
+    parser.add_argument("--save", nargs=argparse.REMAINDER, help="NAME and its ARGUMENTS")
     given = parser.parse_args()
+    if given.save:
+        name, *arguments = given.save
+        with saving(name, shlex.join(["python", "-m", f"benchmarks.{name}", *arguments])):
+            if not run_module(name, arguments):
+                sys.exit(1)
+        return
     unknown = [name for name in given.names if name not in RUNS]
     if unknown:
         parser.error(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(RUNS)}")

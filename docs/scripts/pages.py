@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-BESIDE = ("BENCHMARK.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+BESIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 KEPT = (".md", ".png", ".txt")
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
 """What stands around and in a link: its start, its path, its place on the page, its end."""

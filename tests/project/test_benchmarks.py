@@ -18,10 +18,8 @@ NAMES = sorted(
 )
 
 
-def test_every_benchmark_that_is_run_has_a_row_with_its_command():
+def test_every_benchmark_is_run_quickly_or_says_why_not():
     assert sorted([*bench.RUNS, *bench.NOT_RUN]) == NAMES
-    rows = (ROOT / "BENCHMARK.md").read_text()
-    assert [name for name in bench.RUNS if f"`python -m benchmarks.{name}" not in rows] == []
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -47,9 +47,6 @@ def test_every_page_is_on_the_site_once():
 
 def test_pages_are_gathered_with_links_as_they_are_on_the_site(tmp_path):
     SITE["gather"](tmp_path / "pages")
-    found = (tmp_path / "pages/limits.md").read_text(encoding="utf-8")
-    assert "](benchmark.md)" in found
-    assert "](../BENCHMARK.md)" not in found
     security = (tmp_path / "pages/security.md").read_text(encoding="utf-8")
     assert "](threat-model.md)" in security
     for page in (tmp_path / "pages").rglob("*.md"):

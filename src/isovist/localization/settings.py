@@ -104,8 +104,8 @@ class LocalizationSettings:
             witness must speak, and differences below 0.2 nats in all say nothing.  p_min and ρ were
             chosen on 104 000 scans of `bench calibrate`, seed 51, seven kinds of plans: about 36
             would be unique and wrong with 0.98 and 0.04, 30 with 0.98 and 0.0675, 29 with 0.99 and
-            0.04, but then 3 % fewer scans of real logs are unique.  BENCHMARK.md has what came of
-            it on other plans.
+            0.04, but then 3 % fewer scans of real logs are unique.  docs/benchmarks/calibration.md
+            has other plans.
         witnesses: Fewest of them for a unique answer.
         loose: Largest standard deviation of a unique position, in m: half a doorway.  Along an
             axis that no beam constrains it is taken as ten times that, and π for angles.
