@@ -24,8 +24,7 @@ from isovist.maps.grid3d.building_floors import building_floors
 from isovist.poses import Pose3
 from isovist.sensing.models.spinning import SpinningLidar
 from isovist.simulation.demo import HEIGHT, somewhere
-from isovist.simulation.similar_floors import building_floors as drawn
-from isovist.simulation.similar_floors import shared
+from isovist.simulation.similar_floors import shared, storeys
 
 LIDAR = SpinningLidar(16, azimuths=360, range_max=30.0, noise=0.02, clutter=0.05)
 
@@ -36,7 +35,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     site, rng = tower(given.seed), np.random.default_rng(given.seed)
-    pairs = combinations(drawn(given.seed, 3, length=24.0, rows=2), 2)
+    pairs = combinations(storeys(given.seed, 3, length=24.0, rows=2), 2)
     alike = [shared(a, b) for a, b in pairs]
     atlases = {
         name: build(part, height=HEIGHT) for name, part in building_floors(site.plan).items()
