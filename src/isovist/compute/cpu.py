@@ -1,10 +1,17 @@
-"""The compiled code on the cores of this machine."""
+"""The compiled code on the cores of this machine.
+
+The registry imports this module when something is first computed, since kernels need Numba.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
 from isovist.arrays import FloatArray, IntArray
+from isovist.compute.branch_and_bound import upper_bounds
+from isovist.compute.fitting import align2d
+from isovist.compute.infra import threads
+from isovist.compute.likelihood import score2d
 from isovist.compute.protocol import Item, Result
 from isovist.compute.requests import (
     AlignAndScoreRequest,
@@ -27,6 +34,8 @@ from isovist.compute.requests import (
     ShortlistRequest,
     empty_ratings,
 )
+from isovist.compute.search import topk
+from isovist.compute.search.correlate import correlate
 from isovist.compute.selection import cheapest, heaviest
 
 SQUARE_CELLS = 100
@@ -45,14 +54,10 @@ class CpuCompute:
         self, work: Callable[[int, Item], Result], items: Iterable[Item]
     ) -> Iterator[Result]:
         """Call work(number, item) by as many threads as help; yield the results in order."""
-        from isovist.compute.infra import threads
-
         return threads.in_order(work, items, threads.at_once())
 
     def correlate(self, request: CorrelateRequest) -> HeadingCosts:
         """Compare nodes with a scan by `compute.search.correlate`."""
-        from isovist.compute.search.correlate import correlate
-
         scan, count, keep = request.scan, len(request.nodes), request.keep
         costs = np.empty((count, keep), dtype=np.float32)
         headings = np.empty((count, keep if request.has_headings else 0), dtype=np.int32)
@@ -66,19 +71,17 @@ class CpuCompute:
         """Compare nodes with the coarse scan, then the cheapest with the full scan."""
         table = request.descriptors, request.first_ring
         coarse = self.correlate(CorrelateRequest(*table, request.nodes, request.coarse, 1, False))
-        indices = cheapest(coarse.costs[:, 0], request.count)
+        indices = cheapest(coarse.costs[:, 0], request.length)
         nodes = request.nodes[indices]
         full = self.correlate(CorrelateRequest(*table, nodes, request.full, request.keep))
         return Shortlist(nodes, coarse.costs[indices, 0], full.costs, full.headings)
 
     def align(self, request: AlignRequest) -> AlignedPoses:
         """Align poses by `compute.fitting.align2d`."""
-        from isovist.compute.fitting.align2d import align
-
         order = _order_by_place(request.poses)
         poses = request.poses.copy() if order is None else request.poses[order]
         sums = np.empty((len(poses), 8))
-        align(
+        align2d.align(
             request.wall_distance, request.ends, request.sigmas, request.widths, request.damping,
             poses, sums,
         )  # fmt: skip
@@ -90,12 +93,10 @@ class CpuCompute:
 
     def score(self, request: ScoreRequest) -> BeamRatings:
         """Rate beams by `compute.likelihood.score2d`."""
-        from isovist.compute.likelihood.score2d import score
-
         order = _order_by_place(request.poses)
         poses = request.poses if order is None else request.poses[order]
         ratings = empty_ratings(len(poses), len(request.ends))
-        score(*request.world, request.model, request.ends, request.sigmas, poses, *ratings)
+        score2d.score(*request.world, request.model, request.ends, request.sigmas, poses, *ratings)
         if order is None:
             return ratings
         ordered = empty_ratings(len(poses), len(request.ends))
@@ -105,7 +106,7 @@ class CpuCompute:
     def align_and_score(self, request: AlignAndScoreRequest) -> ScoredPoses:
         """Align all poses, and rate the heaviest of them."""
         aligned = self.align(request.align)
-        indices = heaviest(aligned.sums[:, 6], request.count)
+        indices = heaviest(aligned.sums[:, 6], request.max_scored)
         if len(indices) < len(aligned.poses):
             aligned = AlignedPoses(aligned.poses[indices], aligned.sums[indices])
         beams = request.ends, request.sigmas, aligned.poses
@@ -114,11 +115,9 @@ class CpuCompute:
 
     def bound_boxes(self, request: BoundRequest) -> BoxDeficits:
         """Sum the deficits of boxes by `compute.branch_and_bound.upper_bounds`."""
-        from isovist.compute.branch_and_bound.upper_bounds import bound
-
         deficits = np.empty(len(request.cells), dtype=np.int32)
         lookups = np.zeros(len(request.runs), dtype=np.int64)
-        bound(
+        upper_bounds.bound(
             request.codes, request.runs, request.cells, request.offsets, request.tables,
             request.budget, deficits, lookups,
         )  # fmt: skip
@@ -147,8 +146,6 @@ def _order_by_place(poses: FloatArray) -> IntArray | None:
     """
     if len(poses) < MIN_ORDERED_POSES:
         return None
-    from isovist.compute.search.topk import by_place
-
     order = np.empty(len(poses), dtype=np.int64)
-    by_place(poses, SQUARE_CELLS, order)
+    topk.by_place(poses, SQUARE_CELLS, order)
     return order

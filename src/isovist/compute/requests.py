@@ -1,10 +1,10 @@
 """Requests and results of the compute operations (`compute.protocol`).
 
 A request holds contiguous arrays that nobody changes while it is computed; a result holds new
-arrays.  K is a number of poses, m of beams, N of nodes of an atlas and n of channels of a ring.
+arrays.  Both are named tuples, which take less than a microsecond to make; read them by name.
+K is a number of poses, m of beams, N of nodes of an atlas and n of channels of a ring.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +19,7 @@ Int32Array = NDArray[np.int32]
 # ---- Search: one scan against descriptors of nodes --------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EncodedScan:
+class EncodedScan(NamedTuple):
     """The channels of a scan in whole steps, as descriptors are compared with them.
 
     Attributes:
@@ -42,8 +41,7 @@ class EncodedScan:
     max_long: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CorrelateRequest:
+class CorrelateRequest(NamedTuple):
     """Nodes to compare with a scan at every heading.
 
     Attributes:
@@ -63,8 +61,7 @@ class CorrelateRequest:
     has_headings: bool = True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HeadingCosts:
+class HeadingCosts(NamedTuple):
     """The best headings of each node.
 
     Attributes:
@@ -77,8 +74,7 @@ class HeadingCosts:
     headings: Int32Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ShortlistRequest:
+class ShortlistRequest(NamedTuple):
     """Nodes to compare with a coarse scan first, and the cheapest of them with the full scan.
 
     Attributes:
@@ -87,7 +83,7 @@ class ShortlistRequest:
         nodes: The nodes to compare, in ascending order, shape (A,).
         coarse: The scan with fewer channels and headings.
         full: The scan with all of them.
-        count: Nodes to compare with the full scan, at most A.
+        length: Nodes of the shortlist, which are compared with the full scan, at most A.
         keep: Best headings to return for each of these.
     """
 
@@ -96,17 +92,16 @@ class ShortlistRequest:
     nodes: IntArray
     coarse: EncodedScan
     full: EncodedScan
-    count: int
+    length: int
     keep: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Shortlist:
+class Shortlist(NamedTuple):
     """The nodes that cost least by the coarse scan.
 
     Attributes:
-        nodes: These nodes, in ascending order, shape (count,).
-        coarse_costs: Their smallest cost by the coarse scan, float32, shape (count,).
+        nodes: These nodes, in ascending order, shape (length,).
+        coarse_costs: Their smallest cost by the coarse scan, float32, shape (length,).
         costs: Costs of their best headings by the full scan, as in `HeadingCosts`.
         headings: These headings.
     """
@@ -120,8 +115,7 @@ class Shortlist:
 # ---- Fit and score: poses against the walls of a 2D map ---------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AlignRequest:
+class AlignRequest(NamedTuple):
     """Poses to move until the beams end at walls (`compute.fitting.align2d`).
 
     Attributes:
@@ -141,8 +135,7 @@ class AlignRequest:
     poses: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AlignedPoses:
+class AlignedPoses(NamedTuple):
     """Poses that were aligned.
 
     Attributes:
@@ -171,8 +164,7 @@ class RayMap(NamedTuple):
     cell: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoreRequest:
+class ScoreRequest(NamedTuple):
     """Poses from which each beam is rated (`compute.likelihood.beam_model`).
 
     Attributes:
@@ -209,8 +201,7 @@ def empty_ratings(poses: int, beams: int) -> BeamRatings:
     return BeamRatings(np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.uint8))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AlignAndScoreRequest:
+class AlignAndScoreRequest(NamedTuple):
     """Poses to align, and to rate where the beams constrain them best.
 
     Attributes:
@@ -219,7 +210,7 @@ class AlignAndScoreRequest:
         models: Beam models to rate with, one after the other, shape (10,) each.
         ends: The same beams in m, shape (m, 2).
         sigmas: Their standard deviations in m, shape (m,), or empty.
-        count: Poses to rate: those with the largest Σ w.
+        max_scored: Largest number of poses to rate: those with the largest Σ w.
     """
 
     align: AlignRequest
@@ -227,11 +218,10 @@ class AlignAndScoreRequest:
     models: tuple[FloatArray, ...]
     ends: FloatArray
     sigmas: FloatArray
-    count: int
+    max_scored: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoredPoses:
+class ScoredPoses(NamedTuple):
     """The aligned poses that were rated, in their order.
 
     Attributes:
@@ -264,8 +254,7 @@ class RaySignal(NamedTuple):
     scale: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RaySet:
+class RaySet(NamedTuple):
     """Rays of each node, and how they are summed to channels (`maps.sweep.sweep2d` (1)).
 
     Attributes:
@@ -279,8 +268,7 @@ class RaySet:
     signal: RaySignal
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DescribeNodesRequest:
+class DescribeNodesRequest(NamedTuple):
     """Cells from which rays are cast.
 
     Attributes:
@@ -296,8 +284,7 @@ class DescribeNodesRequest:
     rays: RaySet
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NodeSums:
+class NodeSums(NamedTuple):
     """Sums over the rays of each node (`maps.sweep.sweep2d` (1)).
 
     Attributes:
@@ -309,8 +296,7 @@ class NodeSums:
     K: Float32Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DescribeMapRequest:
+class DescribeMapRequest(NamedTuple):
     """A 2D map to describe.
 
     Attributes:
@@ -330,8 +316,7 @@ class DescribeMapRequest:
     unknown: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MapDescription:
+class MapDescription(NamedTuple):
     """A 2D map as an atlas keeps it (`atlas.base.Atlas`).
 
     Attributes:
@@ -352,8 +337,7 @@ class MapDescription:
 # ---- Branch and bound: boxes of poses that may hold a good one --------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BoundRequest:
+class BoundRequest(NamedTuple):
     """Boxes of poses whose best possible score is bounded (`branch_and_bound.upper_bounds`).
 
     Attributes:
@@ -375,8 +359,7 @@ class BoundRequest:
     budget: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BoxDeficits:
+class BoxDeficits(NamedTuple):
     """How far boxes stay below the best possible score.
 
     Attributes:
@@ -400,8 +383,7 @@ class BoxSize(NamedTuple):
     headings: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BoxSearchMap:
+class BoxSearchMap(NamedTuple):
     """A 2D map as a complete search reads it.
 
     Attributes:
@@ -428,8 +410,7 @@ class BoxSearchMap:
     cell: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BoxSearchBeams:
+class BoxSearchBeams(NamedTuple):
     """The beams of a complete search.
 
     Attributes:
@@ -445,8 +426,7 @@ class BoxSearchBeams:
     wall_deficits: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BoxSearchRounds:
+class BoxSearchRounds(NamedTuple):
     """The boxes of a complete search, round by round.
 
     Attributes:
@@ -466,8 +446,7 @@ class BoxSearchRounds:
     first_with_rays: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BoxSearchLimits:
+class BoxSearchLimits(NamedTuple):
     """When a complete search drops a box, and when it stops.
 
     Attributes:
@@ -486,8 +465,7 @@ class BoxSearchLimits:
     deadline: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BoxSearchRequest:
+class BoxSearchRequest(NamedTuple):
     """A complete search of a 2D map (`localization.complete`).
 
     Attributes:
@@ -503,8 +481,7 @@ class BoxSearchRequest:
     limits: BoxSearchLimits
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BoxSearchResult:
+class BoxSearchResult(NamedTuple):
     """The boxes that a complete search could not drop.
 
     Attributes:

@@ -5,7 +5,6 @@ of a sum, and its fits and ratings are in doubles, where the cores have singles.
 """
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -98,7 +97,7 @@ def test_correlate_finds_the_least_local_minima(backend, random, n, phases, m, r
         allowed = random.uniform(size=n * phases) < share
         request = CorrelateRequest(nodes, 1, active, encode(window, SHORT, allowed), keep)
         result = backend.correlate(request)
-        least = backend.correlate(replace(request, keep=1, has_headings=False))
+        least = backend.correlate(request._replace(keep=1, has_headings=False))
         assert least.headings.shape == (4, 0)
         close("correlate", least.costs[:, 0], result.costs[:, 0])
         for costs, headings, every, twin in zip(

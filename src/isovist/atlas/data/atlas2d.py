@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, ClassVar
 
@@ -47,7 +47,6 @@ from isovist.compute.requests import (
     MapDescription,
     RayMap,
     RaySet,
-    ScoredPoses,
     ScoreRequest,
 )
 from isovist.errors import InputError
@@ -195,19 +194,14 @@ class PlaneAtlas(Atlas):
     ) -> tuple[Fit, list[BeamRatings]]:
         if beams.strengths.size:
             return Atlas.fit_and_rate(self, beams, poses, widths, fitted, models, most)
-        count = len(poses) if most is None else most
-        request = self._align_request(beams, poses, widths)
-        scored = self._align_and_score(request, beams, models, count)
+        scored = active_backend().align_and_score(
+            AlignAndScoreRequest(
+                self._align_request(beams, poses, widths), self._ray_map,
+                tuple(self.model(model) for model in models), beams.ends, beams.sigmas,
+                len(poses) if most is None else most,
+            )
+        )  # fmt: skip
         return self._fit(scored.aligned), list(scored.ratings)
-
-    def _align_and_score(
-        self, align: AlignRequest, beams: Beams, models: Sequence[BeamModel], count: int
-    ) -> ScoredPoses:
-        """Align poses, and rate so many of the heaviest by each model."""
-        rows = tuple(self.model(model) for model in models)
-        return active_backend().align_and_score(
-            AlignAndScoreRequest(align, self._ray_map, rows, beams.ends, beams.sigmas, count)
-        )
 
     @property
     def _ray_map(self) -> RayMap:
@@ -224,14 +218,15 @@ class PlaneAtlas(Atlas):
     ) -> tuple[FloatArray, FloatArray]:
         if beams.strengths.size:
             return Atlas.fit_scaled(self, beams, start, widths, fitted, model, factors)
-        base, unit = self._align_request(beams, start, widths), self.world.resolution
+        backend, align = active_backend(), self._align_request(beams, start, widths)
+        world, row, unit = self._ray_map, self.model(model), self.world.resolution
         scores, poses = np.empty(len(factors)), np.empty((len(factors), 3))
         for k, factor in enumerate(factors):
-            scaled = beams.scaled(factor)
-            request = replace(base, ends=scaled.ends / unit, sigmas=factor * base.sigmas)
-            scored = self._align_and_score(request, scaled, (model,), 1)
-            scores[k] = np.add.reduce(scored.ratings[0].ratings[0], dtype=np.float64)
-            poses[k] = scored.aligned.poses[0]
+            ends, sigmas = factor * beams.ends, factor * beams.sigmas
+            request = align._replace(ends=ends / unit, sigmas=factor * align.sigmas)
+            poses[k] = backend.align(request).poses[0]
+            rated = backend.score(ScoreRequest(world, row, ends, sigmas, poses[k : k + 1]))
+            scores[k] = np.add.reduce(rated.ratings[0], dtype=np.float64)
         return scores / len(beams), self.from_cells(poses)
 
     def rate(self, beams: Beams, poses: FloatArray, model: BeamModel) -> BeamRatings:

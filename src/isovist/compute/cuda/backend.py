@@ -161,7 +161,7 @@ class CudaCompute:
 
     def shortlist(self, request: ShortlistRequest) -> Shortlist:
         """Compare nodes with both scans in one call, by `correlate` and `cheapest`."""
-        total, count, keep = len(request.nodes), request.count, request.keep
+        total, count, keep = len(request.nodes), request.length, request.keep
         selected, coarse_costs = np.empty(count, np.int64), np.empty(count, np.float32)
         costs = np.empty((count, keep), dtype=np.float32)
         headings = np.empty((count, keep), dtype=np.int32)
@@ -245,7 +245,7 @@ class CudaCompute:
             score = _DeviceScore(model, ends, fitted, *results[2 * k : 2 * k + 2])
             self._score(request.world, score, poses, beams)
         self.device.buffer.fetch()
-        indices = heaviest(aligned.sums[:, 6], request.count)
+        indices = heaviest(aligned.sums[:, 6], request.max_scored)
         if len(indices) < poses:
             aligned = AlignedPoses(aligned.poses[indices], aligned.sums[indices])
             ratings = tuple(BeamRatings(r[indices], kinds[indices]) for r, kinds in ratings)
