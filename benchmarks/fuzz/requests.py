@@ -18,7 +18,7 @@ import isovist as iv
 from benchmarks.fuzz import readers, seeds
 from benchmarks.fuzz.mutations import Random, damage, damage_tree
 from isovist.apps.studio.app import studio_app
-from isovist.apps.studio.session_store import Named, Shelf, Site
+from isovist.apps.studio.session_store import Named, SessionStore, Site
 from isovist.io.maps.ros_map import write_ros_map
 
 ROBOT = {"x": seeds.TRUTH.x, "y": seeds.TRUTH.y, "yaw": seeds.TRUTH.yaw}
@@ -85,10 +85,10 @@ def check(response: httpx.Response) -> None:
 
 
 class Door:
-    """Asks a studio in this process; what it raises comes through."""
+    """Asks an application in this process; what it raises comes through."""
 
     def __init__(self, app: Any) -> None:
-        self._way = httpx.ASGITransport(app)
+        self._way, self._loop = httpx.ASGITransport(app), asyncio.Runner()
 
     def ask(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Send a request and wait for all of its answer."""
@@ -97,14 +97,16 @@ class Door:
             client = httpx.AsyncClient(transport=self._way, base_url="http://127.0.0.1")
             return await client.request(method, path, **options)
 
-        return asyncio.run(send())
+        return self._loop.run(send())
 
 
 @lru_cache
 def door() -> Door:
     """The door of a studio with one small map."""
-    shelf = Shelf()
-    shelf.sites.put("seed", Site("seed", readers.plane_atlas(), seeds.plane_world()), stays=True)
+    store = SessionStore()
+    store.sites.put(
+        "seed", Site("seed", readers.plane_atlas(), seeds.plane_world()), is_pinned=True
+    )
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "log.npz"
         ranges = np.tile(
@@ -113,8 +115,8 @@ def door() -> Door:
         still = np.tile(seeds.TRUTH.vector, (6, 1))
         np.savez(path, ranges_m=ranges, pose=still, odom=still, t=np.arange(6.0), range_max=12.0,
                  angle_min=-np.pi, angle_inc=np.pi / 90.0)  # fmt: skip
-        shelf.logs.put("seed", Named("seed", iv.read_log(path)), stays=True)
-    return Door(studio_app(shelf, first="seed"))
+        store.logs.put("seed", Named("seed", iv.read_log(path)), is_pinned=True)
+    return Door(studio_app(store, first="seed"))
 
 
 @lru_cache

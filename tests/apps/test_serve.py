@@ -29,13 +29,12 @@ def numbers(row):
     return ",".join(map(repr, row))
 
 
-@pytest.mark.parametrize("workers", [None, 2])
 @pytest.mark.parametrize("site", SITES.values(), ids=SITES)
-def test_the_server_says_what_the_library_says(site, workers, tmp_path):
+def test_the_server_says_what_the_library_says(site, tmp_path):
     truth, atlas = site.places[0], site.atlas
     scan, away = site.look(truth), site.elsewhere()
     pose = truth.vector[: 1 + site.atlas.dimension].tolist()
-    with serving(library(tmp_path / "maps", site.name), workers=workers) as (_, client):
+    with serving(library(tmp_path / "maps", site.name), workers=2) as (_, client):
 
         def same(address, mine, body, query=""):
             """JSON, and where there is a query the bytes of a file with it, are answered so."""
@@ -163,10 +162,10 @@ def test_maps_are_brought_listed_told_apart_and_taken_away(tmp_path):
 def test_health_readiness_metrics_and_the_log(tmp_path):
     with serving(library(tmp_path / "maps")) as (server, client), noted() as next_line:
         assert client.get("/health").json() == {"version": iv.__version__}
-        server.ready = False
+        server.is_ready = False
         late = client.get("/ready")
         assert (refusal(late), late.headers["retry-after"]) == ((503, "unavailable", None), "1")
-        server.ready = True
+        server.is_ready = True
         assert client.get("/ready").json() == {"maps": 1}
         client.post("/locate", json={"scan": SCAN, "map": "plane"})
         client.get("/nowhere?secret=1")

@@ -44,7 +44,7 @@ def test_both_doors_tell_the_same(way, tmp_path):
 
 def test_a_token_is_the_attachment_of_a_query(way, tmp_path):
     endpoint, ask = way
-    with serving_at(endpoint, library(tmp_path / "maps"), tokens=(TOKEN,), scan_bytes=100):
+    with serving_at(endpoint, library(tmp_path / "maps"), tokens=(TOKEN,), max_scan_bytes=100):
         assert ask("maps")[1]["code"] == "forbidden"
         assert ask("maps", attachment=TOKEN)[0]
         good, told = ask("locate", b" " * 101, attachment=TOKEN)

@@ -3,7 +3,7 @@
 import os
 import pickle
 
-from isovist.apps import Answered
+from isovist.apps import Reply
 from isovist.localization.workers import answer_each, run
 
 
@@ -14,12 +14,12 @@ def work(read, write):
     def answer(asked):
         nonlocal library
         library = library if asked.library is None else asked.library
-        words = [one.body.data for one in asked.questions]
+        words = [call.body.data for call in asked.calls]
         if b"end" in words:
             os._exit(3)
         if b"fail" in words:
             raise ZeroDivisionError("by mistake")
-        return [Answered({"library": library, "together": len(words)}, word) for word in words]
+        return [Reply({"library": library, "together": len(words)}, word) for word in words]
 
     answer_each(read, write, answer)
 

@@ -20,7 +20,7 @@ from tests.support.sites import SITES
 
 import isovist as iv
 from isovist import write_scan
-from isovist.apps import Limits, Maps, Server, listen, protocol_of
+from isovist.apps import Access, Limits, Maps, Server, listen, uvicorn_config
 
 
 def library(folder, *names):
@@ -32,15 +32,12 @@ def library(folder, *names):
 
 
 @contextmanager
-def serving(folder, *, tokens=(), door=None, workers=None, **limits):
+def serving(folder, *, tokens=(), zenoh=None, workers=1, **limits):
     """A server in a thread of this process, and a client that asks it."""
     folder.mkdir(exist_ok=True)
-    chosen = Limits(**limits)
-    server = Server(Maps(folder), chosen, tokens, door=door, workers=workers)
+    server = Server(Maps(folder), Access(tokens=tuple(tokens)), Limits(**limits), workers, zenoh)
     listener = listen("127.0.0.1", 0)
-    http = protocol_of(chosen.head_s, chosen.connections)
-    config = uvicorn.Config(server.app, http=http, log_level="error", ws="none", access_log=False)
-    runner = uvicorn.Server(config)
+    runner = uvicorn.Server(uvicorn_config(server, server.limits.max_connections))
     thread = threading.Thread(target=runner.run, args=([listener],), daemon=True)
     thread.start()
     address = f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -16,7 +16,7 @@ import pytest
 import uvicorn
 from tests.support.sites import PLANE, SPACE
 
-from isovist.apps import STATIC, Named, Shelf, Site, drive, studio_app
+from isovist.apps import STATIC, Access, Named, SessionStore, Site, drive, studio_app
 
 FLAGS = (
     "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
@@ -58,13 +58,14 @@ def ask_within(method, path, **options):
 @contextmanager
 def running(first="plane", host="127.0.0.1", token=None):
     """The address of a studio with the two sites of the tests and a short drive."""
-    shelf = Shelf()
-    shelf.logs.put("drive", Named("demo drive", short_drive()), stays=True)
-    shelf.sites.put("plane", Site("plane", PLANE.atlas, PLANE.world), stays=True)
-    shelf.sites.put("space", Site("space", SPACE.atlas, SPACE.world), stays=True)
+    store = SessionStore()
+    store.logs.put("drive", Named("demo drive", short_drive()), is_pinned=True)
+    store.sites.put("plane", Site("plane", PLANE.atlas, PLANE.world), is_pinned=True)
+    store.sites.put("space", Site("space", SPACE.atlas, SPACE.world), is_pinned=True)
+    access = Access(host, () if token is None else (token,), in_page=True)
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(studio_app(shelf, host, first, token), log_level="warning", ws="none")
+    config = uvicorn.Config(studio_app(store, access, first), log_level="warning", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()

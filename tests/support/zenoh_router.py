@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from tests.support.serve_door import serving
 
-from isovist.apps import TOPICS, Router, Topic, ZenohBus, ZenohDoor, attachment, open_session
+from isovist.apps import TOPICS, Router, Topic, ZenohBus, ZenohEntrance, attachment, open_session
 from isovist.apps.ros import messages
 from isovist.io import time_of
 
@@ -42,8 +42,8 @@ def asking(endpoint):
 
 
 def serving_at(endpoint, folder, **limits):
-    """A server with both doors."""
-    return serving(folder, door=ZenohDoor(endpoint), **limits)
+    """A server with both entrances."""
+    return serving(folder, zenoh=ZenohEntrance(endpoint), **limits)
 
 
 def until(bus, condition, act=lambda: None):

@@ -11,7 +11,7 @@ from tests.support.sites import PLANE, SITES, gap
 from tests.support.studio_door import short_drive
 
 import isovist as iv
-from isovist.apps import Box, GoneError, Named, carried, listen, safe_path
+from isovist.apps import LruStore, Named, NotStoredError, kidnap, listen, safe_path
 from isovist.localization.locate import preview
 
 
@@ -63,26 +63,26 @@ def test_what_is_no_name_of_a_file_is_refused(name):
 
 
 def test_what_was_dropped_first_goes_first_and_what_was_told_stays():
-    box = Box("map", 2)
-    box.put("first", Named("first", 1), stays=True)
-    box.offer("demo", "demo", lambda: Named("demo", 0))
+    store = LruStore("map", 2)
+    store.put("first", Named("first", 1), is_pinned=True)
+    store.add_demo("demo", "demo", lambda: Named("demo", 0))
     for key in "abc":
-        box.put(key, Named(key, key))
-    assert [name for _, name in box.names()] == ["c", "b", "first", "demo"]
-    assert box.get("demo").thing == 0
-    assert box.get("b").thing == "b"  # and so is the latest again
-    box.put("d", Named("d", "d"))
-    assert "b" in box
+        store.put(key, Named(key, key))
+    assert [name for _, name in store.names()] == ["c", "b", "first", "demo"]
+    assert store.get("demo").value == 0
+    assert store.get("b").value == "b"  # and so is the latest again
+    store.put("d", Named("d", "d"))
+    assert "b" in store
     for gone in "ac":
-        with pytest.raises(GoneError):
-            box.get(gone)
+        with pytest.raises(NotStoredError):
+            store.get(gone)
 
 
 @pytest.mark.slow
 def test_a_robot_that_is_carried_away_goes_on_from_there():
     log = short_drive()
     there = log.truth[70, :2]
-    jumped = carried(log, 20, tuple(there))
+    jumped = kidnap(log, 20, tuple(there))
     assert np.array_equal(jumped.truth[:20], log.truth[:20])
     assert np.hypot(*(jumped.truth[20, :2] - there)) < 0.05
     assert np.allclose(jumped.odometry[19], jumped.odometry[20])  # it knows nothing of the jump
@@ -95,9 +95,9 @@ def test_a_robot_that_is_carried_away_goes_on_from_there():
     assert (np.diff(jumped.times) > 0.0).all()
     for wrong in (0, len(log)):
         with refused():
-            carried(log, wrong, (0.0, 0.0))
+            kidnap(log, wrong, (0.0, 0.0))
     with refused(code="missing"):
-        carried(replace(log, truth=None), 20, tuple(there))
+        kidnap(replace(log, truth=None), 20, tuple(there))
 
 
 def test_a_port_that_is_taken_is_refused_and_small_pieces_are_sent_at_once():

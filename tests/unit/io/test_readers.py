@@ -10,7 +10,8 @@ from rosbags.rosbag2 import reader
 from tests.support.bag_writer import odometry, scan, write_bag
 from tests.support.errors import refused
 from tests.support.readers import (
-    Shelf,
+    SessionStore,
+    Upload,
     bounded,
     has_faces,
     read_cloud,
@@ -90,7 +91,7 @@ def test_a_bag_of_packed_parts_is_read_as_far_as_the_limit(tmp_path, kind, pack)
 )
 def test_what_is_dropped_on_the_page_has_the_same_limits(files, code):
     with refused(code=code, kind=FileError):
-        receive(Shelf(), files, "", lambda _share: None)
+        receive(SessionStore(), Upload(files), lambda _share: None)
 
 
 @pytest.mark.parametrize("faces", [0, 2])

@@ -1,6 +1,6 @@
-"""The server: maps of a folder, and where scans sent to it were taken (extra `serve`).
+"""The server: localize robots on the maps of a folder, over HTTP or zenoh (extra `serve`).
 
-`start` runs it, `app` has its doors, `gate` who may come in and what is noted of them; `maps` keeps
-the folder, `questions` reads what is asked, `batches` answers many scans together, `sessions`
-follows robots, `metrics` counts, `openapi` describes all of it.
+`start` runs it. `app` has its addresses, and `openapi` describes them. `requests` reads a request.
+`processes` has the worker processes that answer requests. `maps` keeps the folder of maps, and
+`sessions` the robots that are tracked.
 """

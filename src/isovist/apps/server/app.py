@@ -1,14 +1,13 @@
-"""The doors of the server: one address per verb, JSON back.
+"""The HTTP application of the server: its addresses, and one handler for each.
 
-Requests are read and checked here, worked on elsewhere (`batches`), and whatever is wrong with one
-is a status and a sentence.
+Handlers pass requests to worker processes (`processes.pool`). Every error becomes a status and one
+sentence.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -21,31 +20,25 @@ from starlette.routing import Route
 
 from isovist import __version__
 from isovist.apps.server import openapi
-from isovist.apps.server.batches import Batcher
-from isovist.apps.server.handlers import Question, Told, checked, locating
 from isovist.apps.server.maps import Maps
-from isovist.apps.server.processes.workers import Hired, Workers
+from isovist.apps.server.processes.messages import Call, Reply, Verb
+from isovist.apps.server.processes.pool import WorkerPool, WorkerProcess
 from isovist.apps.server.requests import Body
-from isovist.apps.server.sessions import Robot, Sessions, begun
-from isovist.apps.web.access import Gate
+from isovist.apps.server.sessions import Sessions
+from isovist.apps.web.access import Access, Gate, TooLargeError
 from isovist.apps.web.errors import RefusedError
 from isovist.apps.web.limits import Limits
-from isovist.apps.web.metrics import TYPE, Metrics
-from isovist.apps.web.origin import TooLargeError
+from isovist.apps.web.metrics import CONTENT_TYPE, Metrics
+from isovist.apps.web.request_log import RequestLog
 from isovist.apps.web.streams import error_json, refusal_json
-from isovist.apps.web.uploads import MOST_FILES
-from isovist.atlas.library import Library
+from isovist.apps.web.uploads import uploaded_files
 from isovist.errors import ErrorCode, IsovistError
-from isovist.localization.locate import compile_kernels
 
 if TYPE_CHECKING:
-    from isovist.apps.server.zenoh_queries import ZenohDoor
+    from isovist.apps.server.zenoh_queries import ZenohEntrance
 
 log = logging.getLogger("isovist.serve")
-LOOK_S = 1.0
-"""So often the folder of maps is looked at, in s."""
-NOT_READY = "Not ready: the loops are being compiled. Try again later."
-Handler = Callable[[Request], Awaitable[Response]]
+REFRESH_S = 1.0
 
 
 class Server:
@@ -53,255 +46,233 @@ class Server:
 
     Args:
         maps: The maps that are served.
+        access: Who may send requests.
         limits: Limits on request sizes, waiting requests and times.
-        tokens: Accepted access tokens; each request must bring one if there are any.
-        host: Address that the server is reached by.
-        door: A second entrance beside HTTP, for zenoh queries.
-        workers: Number of worker processes; requests run in threads of this process when `None`.
+        workers: Number of worker processes, each on one core.
+        zenoh: A second entrance for zenoh queries.
     """
 
     def __init__(
         self,
         maps: Maps,
+        access: Access | None = None,
         limits: Limits | None = None,
-        tokens: Sequence[str] = (),
-        host: str = "127.0.0.1",
-        door: "ZenohDoor | None" = None,
-        workers: int | None = None,
+        workers: int = 1,
+        zenoh: "ZenohEntrance | None" = None,
     ) -> None:
-        self.door = door
-        self.maps, self.limits = maps, Limits() if limits is None else limits
-        self.batches = Batcher(self.limits)
-        # Robots that are followed here, or by which worker.
-        self.robots, self.homes = Sessions[Robot](self.limits), Sessions[Hired](self.limits)
-        self.workers = None if workers is None else Workers(workers, self.limits, self.batches)
-        self.metrics, self.ready = Metrics(), False
-        self._bringing = asyncio.Lock()
-        gate = Middleware(Gate, host=host, tokens=tokens, limits=self.limits, metrics=self.metrics)
+        self.maps, self.limits = maps, limits or Limits()
+        self.workers = WorkerPool(workers, self.limits)
+        self.provers = WorkerPool(1, self.limits, environment={})  # on all cores
+        self.homes = Sessions[WorkerProcess](self.limits)  # the worker of each tracked robot
+        self.metrics, self.is_ready = Metrics(), False
+        self._zenoh, self._upload = zenoh, asyncio.Lock()
+        routes = self._routes()
+        paths = {route.endpoint: route.path for route in routes}
         self.app = Starlette(
-            routes=[self._route(one.method, one.path) for one in openapi.ADDRESSES],
-            middleware=[gate],
-            lifespan=self._life,
+            routes=routes,
+            middleware=[
+                Middleware(RequestLog, metrics=self.metrics, paths=paths),
+                Middleware(Gate, access=access or Access(), limits=self.limits),
+            ],
+            lifespan=self._lifespan,
             exception_handlers={
-                Exception: _failed, HTTPException: _no_door, IsovistError: _bad,
-                TooLargeError: self._too_large, MultiPartException: _bad,
-                ClientDisconnect: _gone,
+                Exception: _failed, HTTPException: _not_found, IsovistError: _refused,
+                TooLargeError: _too_large, MultiPartException: _refused,
+                ClientDisconnect: _disconnected,
             },
         )  # fmt: skip
 
-    def _route(self, method: str, path: str) -> Route:
-        """The door of an address: the method of this object that is called like it."""
-        word = path.partition("{")[0].strip("/").replace(".", "_") or "page"
-        handler: Handler = getattr(self, f"{method}_{word}{'_one' if '{' in path else ''}")
-
-        async def answer(request: Request) -> Response:
-            request.scope["isovist"]["route"] = path
-            return await handler(request)
-
-        return Route(path, answer, methods=[method.upper()])
+    def _routes(self) -> list[Route]:
+        return [
+            Route("/locate", self.locate, methods=["POST"]),
+            Route("/check", self.check, methods=["POST"]),
+            Route("/track", self.begin_session, methods=["POST"]),
+            Route("/track/{session}", self.update_session, methods=["POST"]),
+            Route("/track/{session}", self.end_session, methods=["DELETE"]),
+            Route("/maps", self.list_maps, methods=["GET"]),
+            Route("/maps/{name}", self.put_map, methods=["POST"]),
+            Route("/maps/{name}", self.remove_map, methods=["DELETE"]),
+            Route("/health", self.health, methods=["GET"]),
+            Route("/ready", self.ready, methods=["GET"]),
+            Route("/metrics", self.metrics_text, methods=["GET"]),
+            Route("/openapi.json", self.openapi_json, methods=["GET"]),
+            Route("/", self.page, methods=["GET"]),
+        ]
 
     @asynccontextmanager
-    async def _life(self, _app: Starlette) -> AsyncIterator[None]:
-        looking = asyncio.create_task(self._look_after())
-        if self.door is not None:
-            self.door.begin(self.app)
+    async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        maintenance = asyncio.create_task(self._maintain())
+        if self._zenoh is not None:
+            self._zenoh.open(self.app)
         try:
             yield
         finally:
-            if self.door is not None:
-                await self.door.end()
-            looking.cancel()
+            if self._zenoh is not None:
+                await self._zenoh.close()
+            maintenance.cancel()
             with suppress(asyncio.CancelledError):
-                await looking
-            await asyncio.to_thread(self.batches.close)
-            if self.workers is not None:
-                await self.workers.close()
+                await maintenance
+            await self.workers.close()
+            await self.provers.close()
 
-    async def _look_after(self) -> None:
-        """Compile, then look at the folder of maps now and then."""
+    async def _maintain(self) -> None:
+        """Start the workers, then refresh the maps and expire sessions once per second."""
         await self.warm_up()
-        told = ""
+        last_error = ""
         while True:
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(REFRESH_S)
             try:
                 if await asyncio.to_thread(self.maps.refresh):
-                    log.info("the maps are %s", ", ".join(self.maps.names) or "none")
-                told = ""
+                    log.info("maps: %s", ", ".join(self.maps.names) or "none")
+                last_error = ""
             except (IsovistError, OSError) as error:
-                if str(error) != told:
-                    told = str(error)
-                    log.warning("the maps stay as they were: %s", told)
-            self.robots.forget()
-            self.homes.forget()
+                if str(error) != last_error:
+                    last_error = str(error)
+                    log.warning("the maps were not refreshed: %s", last_error)
+            self.homes.expire()
 
     async def warm_up(self) -> None:
-        """Compile the kernels that the maps need, here and in all workers."""
+        """Start all workers and compile the kernels that the maps need."""
         with suppress(IsovistError):
             if self.maps.names:
-                library = self.maps.library
-                await asyncio.to_thread(_compile_for, library)
-                if self.workers is not None:
-                    await self.workers.warm_up(library)
-        self.ready = True
+                await self.workers.warm_up(self.maps.library)
+        self.is_ready = True
 
-    async def _body(self, request: Request) -> Body:
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        return Body(await request.body(), kind, dict(request.query_params))
+    async def locate(self, request: Request) -> Response:
+        """Find the pose of a scan."""
+        body, library = await _body_of(request), self.maps.library
+        reply = await self.workers.ask(Call("locate", body), library)
+        if reply.needs_proof:
+            reply = await self.provers.ask(Call("prove", body), library)
+        return _response(request, reply)
 
-    def _told(self, request: Request, told: Told, status: int = 200) -> Response:
-        if "verdict" in told:
-            request.scope["isovist"]["verdict"] = told["verdict"]
-        return JSONResponse(told, status)
+    async def check(self, request: Request) -> Response:
+        """Check whether a pose explains a scan."""
+        body, library = await _body_of(request), self.maps.library
+        return _response(request, await self.workers.ask(Call("check", body), library))
 
-    async def _elsewhere(
-        self, request: Request, question: Question, one: Hired | None = None
-    ) -> Response:
-        """The answer of a worker."""
-        assert self.workers is not None
-        library = None if question.verb in ("update", "end") else self.maps.library
-        ask = partial(self.workers.ask, library, question, one)
-        answered = await self.batches.elsewhere(ask)
-        request.scope["isovist"].update(answered.noted)
-        if answered.error is not None:
-            raise answered.error
-        status = 201 if question.verb == "begin" else 200
-        return Response(answered.text, status, media_type="application/json")
-
-    async def post_locate(self, request: Request) -> Response:
-        body, library = await self._body(request), self.maps.library
-        if self.workers is not None and not await asyncio.to_thread(lambda: body.asks_for_proof):
-            return await self._elsewhere(request, Question("locate", body))
-        noted = request.scope["isovist"]
-        search, scan = await asyncio.to_thread(locating, body, library, self.limits, noted)
-        if search.proves:
-            (told,) = await self.batches.beside(lambda: list(search.run(iter([scan]))))
-            if isinstance(told, Exception):
-                raise told
-        else:
-            told = await self.batches.ask(search.kind, scan, search.run)
-        return self._told(request, told)
-
-    async def post_check(self, request: Request) -> Response:
-        body, library = await self._body(request), self.maps.library
-        if self.workers is not None:
-            return await self._elsewhere(request, Question("check", body))
-        noted = request.scope["isovist"]
-        work = partial(checked, body, library, self.limits, noted)
-        return self._told(request, await self.batches.beside(work))
-
-    async def post_track(self, request: Request) -> Response:
-        body, library = await self._body(request), self.maps.library
-        if self.workers is None:
-            noted = request.scope["isovist"]
-            robot = await asyncio.to_thread(Robot.of, body, library, self.limits, noted)
-            return self._told(request, begun(self.robots.begin(robot), self.limits), 201)
-        one = self.workers.least(self.homes)
-        key = self.homes.begin(one)
+    async def begin_session(self, request: Request) -> Response:
+        """Begin to track a robot, in the worker that tracks the fewest."""
+        body, library = await _body_of(request), self.maps.library
+        worker = self.workers.least_used(self.homes)
+        key = self.homes.begin(worker)
         try:
-            return await self._elsewhere(request, Question("begin", body, key), one)
+            reply = await self.workers.ask(Call("begin", body, key), library, worker)
+            return _response(request, reply, 201)
         except BaseException:
             self.homes.drop(key)
             raise
 
-    async def post_track_one(self, request: Request) -> Response:
-        body, key = await self._body(request), request.path_params["session"]
-        if self.workers is None:
-            robot = self.robots.get(key)
-            work = partial(robot.update, body)
-            return self._told(request, await self.batches.beside(work))
-        one = self.homes.get(key)
+    async def update_session(self, request: Request) -> Response:
+        """Update a tracked robot with a scan."""
         try:
-            return await self._elsewhere(request, Question("update", body, key), one)
+            return _response(request, await self._ask_home(request, "update"))
         except RefusedError as error:
-            if error.status == 404:  # the worker that followed it has ended
-                self.homes.drop(key)
+            if error.status == 404:  # its worker has ended
+                self.homes.drop(request.path_params["session"])
             raise
 
-    async def delete_track_one(self, request: Request) -> Response:
-        key = request.path_params["session"]
-        if self.workers is None:
-            self.robots.get(key)
-            self.robots.drop(key)
-        else:
-            one = self.homes.get(key)
-            self.homes.drop(key)
-            await self._elsewhere(request, Question("end", await self._body(request), key), one)
+    async def end_session(self, request: Request) -> Response:
+        """Forget a tracked robot."""
+        reply = await self._ask_home(request, "end")
+        self.homes.drop(request.path_params["session"])
+        _response(request, reply)
         return Response(status_code=204)
 
-    async def get_maps(self, _request: Request) -> Response:
-        return JSONResponse({"maps": await asyncio.to_thread(self.maps.told)})
+    async def _ask_home(self, request: Request, verb: Verb) -> Reply:
+        """Return the reply of the worker that tracks the robot of a session."""
+        body, key = await _body_of(request), request.path_params["session"]
+        return await self.workers.ask(Call(verb, body, key), worker=self.homes.get(key))
 
-    async def post_maps_one(self, request: Request) -> Response:
-        if self._bringing.locked():
-            raise RefusedError(429, "Another map is being brought.", self.limits.retry_s)
-        async with self._bringing, request.form(max_files=MOST_FILES, max_fields=1) as form:
-            files = {
-                part.filename or "": await part.read()
-                for part in form.getlist("file")
-                if not isinstance(part, str)
-            }
+    async def list_maps(self, _request: Request) -> Response:
+        """List the maps."""
+        return JSONResponse({"maps": await asyncio.to_thread(self.maps.rows)})
+
+    async def put_map(self, request: Request) -> Response:
+        """Add or replace a map from the files of a form."""
+        if self._upload.locked():
+            text = "Another map is being uploaded. Try again later."
+            raise RefusedError(429, text, self.limits.retry_after_s)
+        async with self._upload, uploaded_files(request, self.limits) as (files, _):
             name = request.path_params["name"]
             request.scope["isovist"]["map"] = name[:100]
-            new = await asyncio.to_thread(self.maps.put, name, files)
-        return JSONResponse({"name": name, "new": new}, 201 if new else 200)
+            is_new = await asyncio.to_thread(self.maps.put, name, files)
+        return JSONResponse({"name": name, "new": is_new}, 201 if is_new else 200)
 
-    async def delete_maps_one(self, request: Request) -> Response:
+    async def remove_map(self, request: Request) -> Response:
+        """Remove a map."""
         await asyncio.to_thread(self.maps.remove, request.path_params["name"])
         return Response(status_code=204)
 
-    async def get_health(self, _request: Request) -> Response:
+    async def health(self, _request: Request) -> Response:
+        """Say that the server runs."""
         return JSONResponse({"version": __version__})
 
-    async def get_ready(self, _request: Request) -> Response:
-        if not self.ready:
-            raise RefusedError(503, NOT_READY, self.limits.retry_s)
+    async def ready(self, _request: Request) -> Response:
+        """Say whether the server can answer."""
+        if not self.is_ready:
+            text = "The workers are still starting. Try again later."
+            raise RefusedError(503, text, self.limits.retry_after_s)
         return JSONResponse({"maps": len(self.maps.names)})
 
-    async def get_metrics(self, _request: Request) -> Response:
-        now = {
+    async def metrics_text(self, _request: Request) -> Response:
+        """Return counts and response times for Prometheus."""
+        pools = self.workers, self.provers
+        gauges = {
             "maps": float(len(self.maps.names)),
-            "sessions": float(len(self.robots) + len(self.homes)),
-            "waiting": float(self.batches.waiting),
+            "sessions": float(len(self.homes)),
+            "waiting": float(sum(pool.waiting for pool in pools)),
         }
-        return Response(self.metrics.text(now, self.batches.sizes), media_type=TYPE)
+        batches, scans = (sum(counts) for counts in zip(*(p.batches for p in pools), strict=True))
+        return Response(self.metrics.text(gauges, (batches, scans)), media_type=CONTENT_TYPE)
 
-    async def get_openapi_json(self, _request: Request) -> Response:
+    async def openapi_json(self, _request: Request) -> Response:
+        """Return the OpenAPI description."""
         return JSONResponse(openapi.description())
 
-    async def get_page(self, _request: Request) -> Response:
+    async def page(self, _request: Request) -> Response:
+        """Return the description as a page."""
         return HTMLResponse(openapi.page())
 
-    async def _too_large(self, request: Request, _error: Exception) -> Response:
-        most = self.limits.map_bytes if request.url.path.startswith("/maps") else None
-        most = self.limits.scan_bytes if most is None else most
-        text = f"The body of this request has at most {most >> 20} MiB."
-        return JSONResponse(refusal_json(text, "too_large"), 413)
+
+async def _body_of(request: Request) -> Body:
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return Body(await request.body(), content_type, dict(request.query_params))
 
 
-def _compile_for(library: Library) -> None:
-    """What the first of some maps needs, as those that stand together are alike."""
-    compile_kernels(library[next(iter(library))])
+def _response(request: Request, reply: Reply, status: int = 200) -> Response:
+    """Return the answer of a worker, or raise its error."""
+    request.scope["isovist"].update(reply.log_fields)
+    if reply.error is not None:
+        raise reply.error
+    return Response(reply.content, status, media_type="application/json")
 
 
-async def _bad(_request: Request, error: Exception) -> Response:
+async def _refused(_request: Request, error: Exception) -> Response:
     if isinstance(error, RefusedError):
-        wait = {} if error.retry_s is None else {"Retry-After": str(error.retry_s)}
-        return JSONResponse(error.to_dict(), error.status, wait)
+        retry_s = error.retry_after_s
+        headers = {} if retry_s is None else {"Retry-After": str(retry_s)}
+        return JSONResponse(error.to_dict(), error.status, headers)
     return JSONResponse(error_json(error), 400)
 
 
-async def _no_door(_request: Request, error: Exception) -> Response:
+async def _not_found(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     texts = {
-        404: "There is nothing at this address. GET / lists what there is.",
-        405: "This address is asked in another way. GET / lists how.",
+        404: "There is nothing at this address. GET / lists the addresses.",
+        405: "This address does not take this method. GET / lists the methods.",
     }
     text = texts.get(error.status_code, error.detail)
     code: ErrorCode = "unknown_format" if error.status_code == 400 else "not_found"  # of a form
     return JSONResponse(refusal_json(text, code), error.status_code, error.headers)
 
 
-async def _gone(_request: Request, _error: Exception) -> Response:
+async def _too_large(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, TooLargeError)
+    return error.response
+
+
+async def _disconnected(_request: Request, _error: Exception) -> Response:
     return Response(status_code=400)  # nobody reads it
 
 

@@ -1,22 +1,20 @@
-"""The folder of atlases that is served: what comes in is there as a whole or not at all.
+"""The folder of atlases that is served. An uploaded map appears as a whole or not at all.
 
-A library is replaced, never changed: requests that are under way keep the one they began with, so
-that none is lost when a map is written anew.
+A library is replaced, never changed: requests in progress keep the one they began with.
 """
 
-import logging
 import re
 import secrets
 import shutil
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import RLock
 from typing import Any
 
-from isovist.apps.server.handlers import find
-from isovist.apps.web.errors import RefusedError, unknown
-from isovist.apps.web.uploads import MOST_FILES, kind_of, main_file, read_site, write_upload
+from isovist.apps.web.errors import RefusedError, unknown_map
+from isovist.apps.web.uploads import kind_of, main_file, read_atlas_or_map, write_uploads
 from isovist.atlas.base import Atlas
 from isovist.atlas.data.store import atlas_info, write_atlas
 from isovist.atlas.library import SUFFIX, Library, Stamp, check_memory, read_library, stamp_of
@@ -25,10 +23,8 @@ from isovist.errors import FileError, InputError
 from isovist.storage.files import quote, sync_folder
 from isovist.storage.locations import MANIFEST
 
-log = logging.getLogger("isovist.serve")
 NAME = re.compile(r"\w[\w. -]{0,99}")
-DRAFT = ".incoming-"
-"""How folders begin that are not yet, or no more, maps."""
+DRAFT_PREFIX = ".incoming-"
 
 
 class Maps:
@@ -36,19 +32,15 @@ class Maps:
 
     Attributes:
         folder: The folder of the maps; created if it is missing.
-        memory: Bytes that open atlases may take; no limit when `None`.
+        memory: Memory in bytes that open atlases may take; no limit when `None`.
     """
 
     def __init__(self, folder: Path, memory: float | None = None) -> None:
         self.folder, self.memory = folder, memory
-        try:
+        with self._writing():
             folder.mkdir(parents=True, exist_ok=True)
-            for draft in folder.glob(f"{DRAFT}*"):  # of a server that was killed
+            for draft in folder.glob(f"{DRAFT_PREFIX}*"):  # of a server that was killed
                 shutil.rmtree(draft, ignore_errors=True)
-        except OSError as error:
-            raise FileError(
-                f"{folder} cannot be written: {error.strerror or error}.", code="file_not_writable"
-            ) from error
         self._lock = RLock()
         self._library: Library | None = None
         self._stamps: dict[str, Stamp] = {}
@@ -64,37 +56,30 @@ class Maps:
     def library(self) -> Library:
         """Library of all maps; raises an error if there is no map."""
         if self._library is None:
-            raise RefusedError(404, "There is no map yet. POST /maps brings one.")
+            raise RefusedError(404, "There is no map yet. Upload one with POST /maps/NAME.")
         return self._library
-
-    def get(self, name: str) -> Atlas | Library:
-        """Return the map of a name; for "", the only map, or the library if there are several."""
-        return find(self.library, name)
 
     def refresh(self) -> bool:
         """Read the folder again if a map was added, changed or removed; return whether one was.
 
-        What cannot be read leaves everything as it was.
+        If a map cannot be read, an error is raised and all maps stay as they were.
         """
         with self._lock:
-            stamps = self._seen()
+            folders = (p for p in self.folder.iterdir() if p.is_dir() and p.name[0] != ".")
+            stamps = {path.name: stamp_of(path) for path in folders if (path / MANIFEST).exists()}
             if stamps == self._stamps:
                 return False
-            fresh = read_library(self.folder, memory=self.memory) if stamps else None
-            if fresh is not None and self._library is not None:
-                fresh.keep(self._library)
-            self._library, self._stamps = fresh, stamps
+            library = read_library(self.folder, memory=self.memory) if stamps else None
+            if library is not None and self._library is not None:
+                library.keep(self._library)
+            self._library, self._stamps = library, stamps
             return True
 
-    def _seen(self) -> dict[str, Stamp]:
-        paths = (p for p in self.folder.iterdir() if p.is_dir() and not p.name.startswith("."))
-        return {path.name: stamp_of(path) for path in paths if (path / MANIFEST).exists()}
-
-    def told(self) -> list[dict[str, Any]]:
-        """Return what is known of each map without opening it, ready for JSON."""
-        library = self._library
+    def rows(self) -> list[dict[str, Any]]:
+        """Describe each map without opening it, ready for JSON."""
+        paths = {} if self._library is None else self._library.paths
         rows = []
-        for name, path in () if library is None else library.paths.items():
+        for name, path in paths.items():
             info = atlas_info(path)
             rows.append(
                 {
@@ -109,66 +94,72 @@ class Maps:
             )
         return rows
 
-    def put(self, name: str, files: dict[str, bytes]) -> bool:
+    def put(self, name: str, files: Mapping[str, bytes]) -> bool:
         """Store a map under a name, as an atlas; return whether the name is new."""
         if not NAME.fullmatch(name) or name != name.strip(". ") or name.endswith(SUFFIX):
             raise InputError(
-                "The name of a map has letters, digits, spaces, `.`, `_` and `-`, and at most 100 "
-                f"of them, got {quote(name)}.",
+                "The name of a map has at most 100 letters, digits, spaces, `.`, `_` and `-`, got "
+                f"{quote(name)}.",
                 field="name",
             )
-        if not 1 <= len(files) <= MOST_FILES:
-            raise InputError(
-                f"A map has from 1 to {MOST_FILES} files, got {len(files)}.", field="files"
-            )
-        with TemporaryDirectory(prefix="isovist-serve-") as place:
-            for given, data in files.items():
-                write_upload(Path(place), given, data)
-            main = main_file(Path(place))
+        if not files:
+            raise InputError("The form has no `file`. Send the files of the map.", field="files")
+        with TemporaryDirectory(prefix="isovist-serve-") as folder:
+            write_uploads(Path(folder), files)
+            main = main_file(Path(folder))
             if kind_of(main) != "map":
                 raise FileError(f"{main.name} is not a map.", code="unknown_format")
-            atlas = read_site(main, lambda _share: None)
+            atlas = read_atlas_or_map(main)
             with self._lock:
-                return self._keep(name, atlas)
+                return self._store(name, atlas)
 
-    def _keep(self, name: str, atlas: Atlas) -> bool:
+    def _store(self, name: str, atlas: Atlas) -> bool:
         self.refresh()
-        others = [other for other in self.names if other != name]
-        if others and self._library is not None:
-            first = self._library[others[0]]
+        paths = {} if self._library is None else self._library.paths
+        other = next((other for other in paths if other != name), None)
+        if other is not None:
+            first = self.library[other]
             check_alike(
-                (others[0], first.dimension, first.settings),
-                (name, atlas.dimension, atlas.settings),
+                (other, first.dimension, first.settings), (name, atlas.dimension, atlas.settings)
             )
-        known = self._library is not None and name in self._library
-        if known and self._library is not None:
-            write_atlas(atlas, self._library.paths[name])  # all or nothing by itself
+        if name in paths:
+            write_atlas(atlas, paths[name])  # as a whole or not at all
         else:
-            # A folder without its manifest is no map, so it comes under its name when it is whole.
-            draft = self.folder / f"{DRAFT}{secrets.token_hex(8)}"
+            # A folder without a manifest is no map, so it gets its name when it is complete.
+            draft = self._draft()
             try:
-                write_atlas(atlas, draft)
-                draft.rename(self.folder / f"{name}{SUFFIX}")
-                sync_folder(self.folder)
-            except OSError as error:
-                raise FileError(
-                    f"{self.folder} cannot be written: {error.strerror or error}.",
-                    code="file_not_writable",
-                ) from error
+                with self._writing():
+                    write_atlas(atlas, draft)
+                    draft.rename(self.folder / f"{name}{SUFFIX}")
+                    sync_folder(self.folder)
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
         self.refresh()
-        return not known
+        return name not in paths
 
     def remove(self, name: str) -> None:
         """Remove a map from the folder; requests in progress can still use it."""
         with self._lock:
             self.refresh()
-            if self._library is None or name not in self._library:
-                raise unknown(name)
-            gone = self.folder / f"{DRAFT}{secrets.token_hex(8)}"
-            self._library.paths[name].rename(gone)
+            if name not in self.names:
+                raise unknown_map(name)
+            draft = self._draft()
+            self.library.paths[name].rename(draft)
             sync_folder(self.folder)
             with suppress(OSError):
-                shutil.rmtree(gone)
+                shutil.rmtree(draft)
             self.refresh()
+
+    def _draft(self) -> Path:
+        return self.folder / f"{DRAFT_PREFIX}{secrets.token_hex(8)}"
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Raise errors of the file system as errors about the folder."""
+        try:
+            yield
+        except OSError as error:
+            raise FileError(
+                f"{self.folder} cannot be written: {error.strerror or error}.",
+                code="file_not_writable",
+            ) from error

@@ -1,165 +1,159 @@
-"""The doors of the server, described once: as OpenAPI 3.1 and as a plain page."""
+"""Describe the addresses of the server, as OpenAPI 3.1 and as a plain page."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
 from isovist import __version__
+from isovist.apps.server.requests import BEGIN, CHECK, LOCATE, UPDATE
 from isovist.localization.answer import Verdict
 from isovist.localization.reasons import Reason
 
 Schema = dict[str, Any]
 
-NUMBERS = {"type": "array", "items": {"type": "number"}}
-SCAN = {
-    "type": "object",
-    "description": "The fields of a ROS LaserScan: angle_min, angle_increment, ranges, range_min, "
-    "range_max; null for a missing return.  In space: points, a list of [x, y, z].",
-}
+
+def _object(properties: Schema) -> Schema:
+    """Describe an object that has all of the given properties."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _array(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def _described(schema: Schema, text: str) -> Schema:
+    return {**schema, "description": text}
+
+
+TEXT, NUMBER, SWITCH = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
+OBJECT, FILE = {"type": "object"}, {"type": "string", "format": "binary"}
+ROW = _array(NUMBER)
 FIELDS: dict[str, Schema] = {
-    "scan": SCAN,
-    "map": {"type": "string", "description": "Which; the only one, or all of them, if not given."},
-    "sensor": {**NUMBERS, "description": "[x, y, yaw] of the sensor on the robot."},
-    "near": {**NUMBERS, "description": "[x, y, radius] that the robot is in."},
-    "heading": {**NUMBERS, "description": "[yaw, tolerance] that it looks within."},
-    "tilt": {"type": "boolean", "description": "In space, fit roll and pitch too."},
-    "any_attitude": {
-        "type": "boolean",
-        "description": "In space, nothing says which way is up; find that too.",
-    },
-    "certificate": {"type": "boolean", "description": "False if not given."},
-    "hints": {"type": "boolean", "description": "What would fit instead; true if not given."},
-    "prove": {"type": "boolean", "description": "Search the whole map, completely."},
-    "budget_s": {"type": "number", "description": "Seconds for the proof."},
-    "pose": {**NUMBERS, "description": "[x, y, yaw] or [x, y, yaw, z] to be judged."},
-    "spread": {**NUMBERS, "description": "Standard deviations of the pose, [m, rad]."},
-    "thorough": {"type": "boolean", "description": "Search the whole map for rivals."},
-    "odometry": {
-        "type": ["array", "null"],
-        "items": {"type": "number"},
-        "description": "[x, y, yaw], in space also [x, y, yaw, z, roll, pitch], in any fixed "
-        "frame; null at every update where there is none.",
-    },
-    "time": {"type": "number", "description": "Of the scan, in s."},
+    "scan": _described(
+        OBJECT,
+        "The fields of a ROS LaserScan: angle_min, angle_increment, ranges, range_min, range_max; "
+        "null for a missing return. In 3D: points, a list of [x, y, z].",
+    ),
+    "map": _described(TEXT, "Name of the map; by default the only map, or all maps."),
+    "sensor": _described(ROW, "[x, y, yaw] of the sensor on the robot."),
+    "near": _described(ROW, "[x, y, radius]: the robot is in this circle."),
+    "heading": _described(ROW, "[yaw, tolerance]: the robot looks in this direction."),
+    "tilt": _described(SWITCH, "In 3D, fit roll and pitch too."),
+    "any_attitude": _described(SWITCH, "In 3D, search all attitudes: up is unknown."),
+    "certificate": _described(SWITCH, "Add a certificate; false by default."),
+    "hints": _described(SWITCH, "Say what else would make the answer unique; true by default."),
+    "prove": _described(SWITCH, "Prove that no other pose on the map fits."),
+    "budget_s": _described(NUMBER, "Time for the proof, in s."),
+    "pose": _described(ROW, "[x, y, yaw] or [x, y, yaw, z] to check."),
+    "spread": _described(ROW, "Standard deviations of the pose, [m, rad]."),
+    "thorough": _described(SWITCH, "Search the whole map for rivals."),
+    "odometry": _described(
+        {**ROW, "type": ["array", "null"]},
+        "[x, y, yaw], in 3D also [x, y, yaw, z, roll, pitch], in any fixed frame; null at every "
+        "update if the robot has no odometry.",
+    ),
+    "time": _described(NUMBER, "Time of the scan, in s."),
+}
+VERDICT = {"enum": [verdict.value for verdict in Verdict]}
+COMMON = {"reasons": _array({"enum": [reason.value for reason in Reason]}), "advice": TEXT,
+          "frame": TEXT}  # fmt: skip
+ESTIMATES = _array(
+    _object(dict.fromkeys(("x", "y", "yaw", "probability", "inliers"), NUMBER)
+            | {"covariance": {"type": "array"}, "covariance_ros": ROW, "refuted": SWITCH})
+)  # fmt: skip
+NULLABLE, NULLABLE_NUMBER = {"type": ["object", "null"]}, {"type": ["number", "null"]}
+ANSWER = _object(
+    COMMON | {"verdict": VERDICT, "estimates": ESTIMATES, "none": NUMBER,
+              "hints": {"type": "array"}, "certificate": NULLABLE, "proof": NULLABLE,
+              "timing_ms": OBJECT}
+)  # fmt: skip
+CHECKED = _object(
+    COMMON | {"verdict": {"enum": ["agrees", "disagrees", "cannot tell"]}, "pose": OBJECT,
+              "inliers": NUMBER, "score": NULLABLE_NUMBER, "fit": NULLABLE, "moved": NULLABLE,
+              "rivals": ESTIMATES, "timing_ms": OBJECT}
+)  # fmt: skip
+BELIEF = _object(
+    COMMON | {"verdict": VERDICT, "estimates": ESTIMATES, "lambda_min": NULLABLE_NUMBER,
+              "time": NUMBER, "travelled_m": NUMBER, "update_ms": NUMBER}
+)  # fmt: skip
+ERROR = _object({"error": TEXT, "code": TEXT, "field": {"type": ["string", "null"]}})
+ERRORS = {
+    "400": "The request is invalid; the text says why.",
+    "401": "The token is missing or wrong.",
+    "404": "There is no such map, session or address.",
+    "408": "The body did not arrive in time.",
+    "413": "The body is too large.",
+    "429": "Too many requests are waiting; `Retry-After` says how long to wait.",
+    "503": "No answer was ready in time, or the server is still starting.",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """An endpoint of the server, as its API description lists it.
+class Operation:
+    """One method of one address of the server.
 
     Attributes:
-        method: HTTP method in lower case.
-        path: URL path, with its parameter in braces.
         name: Unique name of the operation.
-        summary: What the endpoint does, in one sentence.
-        done: Description of each successful HTTP status.
-        fields: Names of the body fields, keys of `FIELDS`.
+        summary: What it does, in one sentence.
+        fields: Names of the request fields, keys of `FIELDS`.
         answer: JSON schema of the answer; `None` if it is not JSON.
+        statuses: Successful HTTP statuses with their meaning.
     """
 
-    method: str
-    path: str
     name: str
     summary: str
-    done: Mapping[int, str]
     fields: tuple[str, ...] = ()
     answer: Schema | None = None
+    statuses: dict[int, str] = field(default_factory=lambda: {200: "The answer."})
 
 
-def _object(**properties: Schema) -> Schema:
-    """Describe an object, all of whose named properties are there."""
-    return {"type": "object", "properties": properties, "required": list(properties)}
-
-
-TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
-REASONS = {"type": "array", "items": {"enum": [reason.value for reason in Reason]}}
-ESTIMATE = _object(
-    x=NUMBER, y=NUMBER, yaw=NUMBER, probability=NUMBER, covariance={"type": "array"},
-    covariance_ros=NUMBERS, inliers=NUMBER, refuted=FLAG,
-)  # fmt: skip
-ESTIMATES = {"type": "array", "items": ESTIMATE}
-VERDICT = {"enum": [verdict.value for verdict in Verdict]}
-ANSWER = _object(
-    verdict=VERDICT, reasons=REASONS, advice=TEXT, frame=TEXT, estimates=ESTIMATES, none=NUMBER,
-    hints={"type": "array"}, certificate={"type": ["object", "null"]},
-    proof={"type": ["object", "null"]}, timing_ms={"type": "object"},
-)  # fmt: skip
-CHECK = _object(
-    verdict={"enum": ["agrees", "disagrees", "cannot tell"]}, reasons=REASONS, advice=TEXT,
-    frame=TEXT, pose={"type": "object"}, inliers=NUMBER, score={"type": ["number", "null"]},
-    fit={"type": ["object", "null"]}, moved={"type": ["object", "null"]}, rivals=ESTIMATES,
-    timing_ms={"type": "object"},
-)  # fmt: skip
-UPDATE = _object(
-    time=NUMBER, verdict=VERDICT, frame=TEXT, estimates=ESTIMATES,
-    lambda_min={"type": ["number", "null"]}, travelled_m=NUMBER, reasons=REASONS, advice=TEXT,
-    update_ms=NUMBER,
-)  # fmt: skip
-ERROR = _object(error=TEXT, code=TEXT, field={"type": ["string", "null"]})
-ADDRESSES = (
-    Address(
-        "post", "/locate", "locate", "Where a scan was taken, as `isovist locate --json` tells it.",
-        {200: "The answer."},
-        ("scan", "sensor", "map", "near", "heading", "tilt", "any_attitude", "certificate",
-         "hints", "prove", "budget_s"), ANSWER,
+OPERATIONS: dict[tuple[str, str], Operation] = {
+    ("post", "/locate"): Operation(
+        "locate", "Find the pose of a scan, as `isovist locate --json` does.", LOCATE, ANSWER
     ),
-    Address(
-        "post", "/check", "check", "Whether a pose explains a scan, as `isovist check --json` "
-        "tells it.", {200: "The verdict."},
-        ("scan", "sensor", "map", "pose", "spread", "thorough"), CHECK,
+    ("post", "/check"): Operation(
+        "check", "Check whether a pose explains a scan, as `isovist check --json` does.", CHECK,
+        CHECKED,
     ),
-    Address(
-        "post", "/track", "begin", "Begin to follow a robot.", {201: "It is followed."},
-        ("map", "near", "heading", "tilt", "any_attitude"), _object(session=TEXT, expires_s=NUMBER),
+    ("post", "/track"): Operation(
+        "begin", "Begin to track a robot.", BEGIN, _object({"session": TEXT, "expires_s": NUMBER}),
+        {201: "The session."},
     ),
-    Address(
-        "post", "/track/{session}", "update", "An update, as `isovist track --json` prints one.",
-        {200: "The belief."}, ("scan", "sensor", "odometry", "time"), UPDATE,
+    ("post", "/track/{session}"): Operation(
+        "update", "Update a tracked robot, as `isovist track --json` does.", UPDATE, BELIEF
     ),
-    Address("delete", "/track/{session}", "end", "Forget a robot.", {204: "It is forgotten."}),
-    Address(
-        "get", "/maps", "list_maps", "The maps there are.", {200: "The maps."},
-        answer=_object(maps={"type": "array", "items": {"type": "object"}}),
+    ("delete", "/track/{session}"): Operation(
+        "end", "Forget a tracked robot.", statuses={204: "The session has ended."}
     ),
-    Address(
-        "post", "/maps/{name}", "bring_map", "Bring a map, or an atlas, as files of a form "
-        "(`file`).", {200: "It replaces one of that name.", 201: "It is new."},
-        answer=_object(name=TEXT, new=FLAG),
+    ("get", "/maps"): Operation(
+        "list_maps", "List the maps.", answer=_object({"maps": _array(OBJECT)})
     ),
-    Address("delete", "/maps/{name}", "remove_map", "Take a map away.", {204: "It is gone."}),
-    Address(
-        "get", "/health", "get_health", "Whether the server runs.", {200: "It runs."},
-        answer=_object(version=TEXT),
+    ("post", "/maps/{name}"): Operation(
+        "bring_map", "Add or replace a map or an atlas, sent as files of a form (`file`).",
+        answer=_object({"name": TEXT, "new": SWITCH}),
+        statuses={200: "The map was replaced.", 201: "The map is new."},
     ),
-    Address(
-        "get", "/ready", "get_ready", "Whether it can answer: maps are read, loops are compiled.",
-        {200: "It can."}, answer=_object(maps={"type": "integer"}),
+    ("delete", "/maps/{name}"): Operation(
+        "remove_map", "Remove a map.", statuses={204: "The map is removed."}
     ),
-    Address("get", "/metrics", "get_metrics", "Counts and times for Prometheus.", {200: "Text."}),
-    Address(
-        "get", "/openapi.json", "get_openapi", "This description.", {200: "OpenAPI 3.1."},
-        answer={"type": "object"},
+    ("get", "/health"): Operation(
+        "get_health", "Say that the server runs.", answer=_object({"version": TEXT})
     ),
-    Address("get", "/", "get_page", "This description as a page.", {200: "A page."}),
-)  # fmt: skip
-STATUSES = {
-    "400": "What is asked cannot be answered; the text says why.",
-    "401": "The token is missing or wrong.",
-    "404": "There is no such map, session or address.",
-    "408": "The body did not come in time.",
-    "413": "The body is too large.",
-    "429": "Too much waits already; `Retry-After` says how long to wait.",
-    "503": "No answer in time, or not ready yet.",
-}
+    ("get", "/ready"): Operation(
+        "get_ready", "Say whether the server can answer: its workers have started.",
+        answer=_object({"maps": {"type": "integer"}}),
+    ),
+    ("get", "/metrics"): Operation("get_metrics", "Return counts and times for Prometheus."),
+    ("get", "/openapi.json"): Operation("get_openapi", "Return this description.", answer=OBJECT),
+    ("get", "/"): Operation("get_page", "Return this description as a page."),
+}  # fmt: skip
 
 
 def description() -> Schema:
     """Return the OpenAPI 3.1 description of the server."""
     paths: dict[str, Schema] = {}
-    for address in ADDRESSES:
-        paths.setdefault(address.path, {})[address.method] = _operation(address)
+    for (method, path), operation in OPERATIONS.items():
+        paths.setdefault(path, {})[method] = _operation(path, operation)
     return {
         "openapi": "3.1.0",
         "info": {"title": "isovist serve", "version": __version__},
@@ -169,83 +163,80 @@ def description() -> Schema:
     }
 
 
-def _operation(address: Address) -> Schema:
+def _operation(path: str, operation: Operation) -> Schema:
     responses: Schema = {
-        status: {"description": words, "content": {"application/json": {"schema": ERROR}}}
-        for status, words in STATUSES.items()
+        status: {"description": text, "content": _json(ERROR)} for status, text in ERRORS.items()
     }
-    for status, words in address.done.items():
-        responses[str(status)] = {"description": words}
-        if address.answer is not None:
-            responses[str(status)]["content"] = {"application/json": {"schema": address.answer}}
-    operation: Schema = {
-        "operationId": address.name,
-        "summary": address.summary,
-        "parameters": _parameters(address),
+    for status, text in operation.statuses.items():
+        content = {} if operation.answer is None else {"content": _json(operation.answer)}
+        responses[str(status)] = {"description": text, **content}
+    body = _body(operation)
+    return {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "parameters": _parameters(path, operation),
         "responses": responses,
+        **({} if body is None else {"requestBody": {"content": body}}),
     }
-    if (content := _body(address)) is not None:
-        operation["requestBody"] = {"content": content}
-    return operation
 
 
-def _parameters(address: Address) -> list[Schema]:
-    """Describe what an address says: its own part, and the fields beside an .npz file."""
+def _json(schema: Schema) -> Schema:
+    return {"application/json": {"schema": schema}}
+
+
+def _parameters(path: str, operation: Operation) -> list[Schema]:
+    """Describe the parameter in a path, and the query beside an .npz file."""
     parameters: list[Schema] = []
-    if "{" in address.path:
-        name = address.path.partition("{")[2].rstrip("}")
+    if "{" in path:
+        name = path.partition("{")[2].rstrip("}")
         parameters.append({"name": name, "in": "path", "required": True, "schema": TEXT})
-    if "scan" in address.fields:
-        parameters += [
-            {
-                "name": name,
-                "in": "query",
-                "required": False,
-                "description": f"Beside an .npz file: {FIELDS[name].get('description', '')}",
-                "style": "form",
-                "explode": False,
-                "schema": {key: v for key, v in FIELDS[name].items() if key != "description"},
-            }
-            for name in address.fields
-            if name != "scan"
-        ]
+    for name in operation.fields if "scan" in operation.fields else ():
+        schema = dict(FIELDS[name])
+        if name != "scan":
+            parameters.append(
+                {
+                    "name": name,
+                    "in": "query",
+                    "required": False,
+                    "description": f"Beside an .npz file: {schema.pop('description')}",
+                    "style": "form",
+                    "explode": False,
+                    "schema": schema,
+                }
+            )
     return parameters
 
 
-def _body(address: Address) -> Schema | None:
-    """Describe what a request brings."""
-    if address.name == "bring_map":
-        files = {"type": "array", "items": {"type": "string", "format": "binary"}}
-        return {"multipart/form-data": {"schema": _object(file=files)}}
-    if not address.fields:
+def _body(operation: Operation) -> Schema | None:
+    if operation.name == "bring_map":
+        return {"multipart/form-data": {"schema": _object({"file": _array(FILE)})}}
+    if not operation.fields:
         return None
-    fields = {name: FIELDS[name] for name in address.fields}
-    needed = [name for name in ("scan", "pose") if name in fields]
-    schema = {"type": "object", "properties": fields, "required": needed}
-    content: Schema = {"application/json": {"schema": schema}}
+    fields = {name: FIELDS[name] for name in operation.fields}
+    required = [name for name in ("scan", "pose") if name in fields]
+    content = _json({"type": "object", "properties": fields, "required": required})
     if "scan" in fields:
-        content["application/octet-stream"] = {"schema": {"type": "string", "format": "binary"}}
+        content["application/octet-stream"] = {"schema": FILE}
     return content
 
 
 def page() -> str:
-    """Return the API description as an HTML page that loads nothing else."""
-    rows = []
-    for address in ADDRESSES:
+    """Return the description as an HTML page that loads nothing else."""
+    sections = ""
+    for (method, path), operation in OPERATIONS.items():
         items = "".join(
-            f"<li><code>{name}</code> {escape(FIELDS[name].get('description', ''))}</li>"
-            for name in address.fields
+            f"<li><code>{name}</code> {escape(FIELDS[name]['description'])}</li>"
+            for name in operation.fields
         )
-        listed = f"<ul>{items}</ul>" if items else ""
-        head = f"{address.method.upper()} {escape(address.path)}"
-        rows.append(f"<h2><code>{head}</code></h2><p>{escape(address.summary)}</p>{listed}")
-    statuses = "".join(f"<li>{s}: {escape(words)}</li>" for s, words in STATUSES.items())
+        sections += f"<h2><code>{method.upper()} {escape(path)}</code></h2>"
+        sections += f"<p>{escape(operation.summary)}</p>{f'<ul>{items}</ul>' if items else ''}"
+    errors = "".join(f"<li>{status}: {escape(text)}</li>" for status, text in ERRORS.items())
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>isovist serve</title>'
         "<style>body{font-family:sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem}"
         "h2{font-size:1rem;margin-top:2rem}</style>"
-        f"<h1>isovist serve {__version__}</h1><p>Bodies are JSON, or the bytes of an .npz file "
-        "with the other fields in the address. Numbers are in m, rad and s. "
+        f"<h1>isovist serve {__version__}</h1><p>A body is JSON, or the bytes of an .npz file "
+        "with the other fields in the query. Lengths are in m, angles in rad, times in s. "
         '<a href="openapi.json">openapi.json</a></p>'
-        f"{''.join(rows)}<h2>What is refused</h2><ul>{statuses}</ul></html>"
+        f"{sections}<h2>Errors</h2><ul>{errors}</ul></html>"
     )

@@ -1,8 +1,8 @@
-"""What a request asks, checked: a scan, a map by name, and how to go about it.
+"""Parse a request: a scan, the name of a map, and options.
 
 A request is a JSON object with the scan as its field `scan`, or the bytes of an `.npz` file with
-the rest in the address.  Both say the same things by the same names; rows of numbers are lists in
-JSON and `1,2,3` in an address.  Metres and radians.
+the other fields in the query. Both have the same fields; rows of numbers are lists in JSON and
+`1,2,3` in a query. Lengths are in m, angles in rad, times in s.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from isovist.apps.web.parameters import FARTHEST, Ask
+from isovist.apps.web.fields import Fields
 from isovist.arrays import FloatArray
 from isovist.atlas.base import AnyScan
 from isovist.errors import InputError
@@ -27,48 +27,12 @@ from isovist.sensing.cloud_scan import CloudScan
 from isovist.storage.files import as_file_error, quote
 
 BINARY = ("application/octet-stream", "application/x-npz", "application/zip")
-SCAN, MAP = ("scan", "sensor"), ("map", "near", "heading")
-LOCATE = (*SCAN, *MAP, "tilt", "any_attitude", "certificate", "hints", "prove", "budget_s")
+SCAN, MAP, ATTITUDE = ("scan", "sensor"), ("map", "near", "heading"), ("tilt", "any_attitude")
+LOCATE = (*SCAN, *MAP, *ATTITUDE, "certificate", "hints", "prove", "budget_s")
 CHECK = (*SCAN, "map", "pose", "spread", "thorough")
-BEGIN = (*MAP, "tilt", "any_attitude")
+BEGIN = (*MAP, *ATTITUDE)
 UPDATE = (*SCAN, "odometry", "time")
 """Fields of each kind of request."""
-
-
-class Fields(Ask):
-    """Fields of a request, all of which must have known names.
-
-    Args:
-        fields: The decoded fields of the request.
-        known: Names of the fields that are allowed.
-    """
-
-    def __init__(self, fields: object, known: Collection[str]) -> None:
-        super().__init__(fields)
-        for name in self.fields:
-            if name not in known:
-                there = ", ".join(f"`{one}`" for one in known)
-                raise InputError(f"There is no field {quote(name)}; there are {there}.")
-
-    def switch(self, name: str, usual: bool) -> bool:
-        """Return a field that must be true or false, or a default when it is missing."""
-        value = self.fields.get(name)
-        if value is None:
-            return usual
-        if not isinstance(value, bool):
-            raise InputError.about(name, f"must be true or false, got {quote(value)}.")
-        return value
-
-    def row(self, name: str, what: str, *counts: int) -> tuple[float, ...]:
-        """Return a field that must be a list of numbers of one of the given lengths."""
-        value = self.fields.get(name)
-        good = isinstance(value, list) and len(value) in counts
-        if not good or not all(
-            isinstance(v, int | float) and not isinstance(v, bool) and abs(v) <= FARTHEST
-            for v in value or ()
-        ):
-            raise InputError.about(name, f"must be [{what}] in m and rad, got {quote(value)}.")
-        return tuple(float(v) for v in value or ())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,76 +41,63 @@ class Body:
 
     Attributes:
         data: Bytes of the body.
-        kind: Content type, e.g. `application/json`.
-        address: Query parameters, behind the `?` of the address.
+        content_type: Media type, e.g. `application/json`.
+        query: Query parameters of the URL.
     """
 
     data: bytes
-    kind: str
-    address: Mapping[str, str]
+    content_type: str
+    query: Mapping[str, str]
 
-    @property
-    def asks_for_proof(self) -> bool:
-        """Whether the request asks for a proof of uniqueness; false if it cannot be read."""
-        if self.address:
-            return self.address.get("prove") == "true"
-        if b"prove" not in self.data and b"\\u" not in self.data:  # nor escaped
-            return False
-        try:
-            return self.fields(LOCATE).switch("prove", False)
-        except InputError:
-            return False
-
-    def fields(self, known: Collection[str]) -> Fields:
+    def fields(self, names: Collection[str]) -> Fields:
         """Return the fields of a request from its JSON body, or its query for an `.npz` body."""
-        if self.kind in BINARY:
-            if "scan" not in known:
+        if self.content_type in BINARY:
+            if "scan" not in names:
                 raise InputError(
-                    "Here a request is JSON: it has no scan, and so no .npz file.",
+                    "This request takes no scan, so its body must be JSON, not an .npz file.",
                     code="unknown_format",
                     field="scan",
                 )
-            told = {k: v if k == "map" else _plain(v) for k, v in self.address.items()}
-            return Fields(told, known)
-        if self.address:
+            query = self.query.items()
+            return Fields({k: v if k == "map" else _value_of(v) for k, v in query}, names)
+        if self.query:
             raise InputError(
-                "Only with an .npz file does the address say more; put it in the JSON.",
+                "Query parameters go with an .npz file only. Put these fields into the JSON body.",
                 code="conflict",
             )
-        if self.kind not in ("application/json", ""):
+        if self.content_type not in ("application/json", ""):
             raise InputError(
-                "A request is JSON (`Content-Type: application/json`) or an .npz file "
-                f"(`application/octet-stream`), got {quote(self.kind)}.",
+                "The body must be JSON (`Content-Type: application/json`) or an .npz file "
+                f"(`application/octet-stream`), got {quote(self.content_type)}.",
                 code="unknown_format",
             )
         try:
-            return Fields(json.loads(self.data or b"{}"), known)
-        except (ValueError, RecursionError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError("The body of the request is no JSON.", code="unknown_format") from None
+            fields = json.loads(self.data or b"{}")
+        except (ValueError, RecursionError):
+            raise InputError("The body is not valid JSON.", code="unknown_format") from None
+        return Fields(fields, names)
 
     def scan(self, fields: Fields) -> AnyScan:
         """Read the scan of a request, with the pose of the sensor on the robot."""
-        place = Pose(*fields.row("sensor", "x, y, yaw", 3)) if fields.has("sensor") else None
-        if self.kind in BINARY:
-            return _scan_of_file(self.data, place)
-        told = fields.fields.get("scan")
-        if told is None:
+        mount = Pose(*fields.row("sensor", "x, y, yaw", 3)) if fields.has("sensor") else None
+        if self.content_type in BINARY:
+            with TemporaryDirectory(prefix="isovist-serve-") as folder:
+                path = Path(folder) / "scan.npz"
+                path.write_bytes(self.data)
+                return read_scan(path, T_robot_sensor=mount)
+        if not fields.has("scan"):
             raise InputError.about(
-                "scan",
-                "is missing: the fields of a LaserScan, or `points` in space.",
-                code="missing",
+                "scan", "is missing: the fields of a LaserScan, or `points` in 3D.", code="missing"
             )
         path = Path("scan")
         with as_file_error(path):
-            fields_of_scan, arrays = _arrays(told)
-            scan = scan_from_fields(path, fields_of_scan, arrays=arrays)
-        if place is None:
+            values, is_cloud = _arrays(fields.values["scan"])
+            scan = scan_from_fields(path, values, arrays=is_cloud)
+        if mount is None:
             return scan
         if isinstance(scan, CloudScan):
-            return replace(scan, T_robot_sensor=Pose3.lifted(place), frame="robot")
-        return replace(scan, T_robot_sensor=place, frame="robot")
+            return replace(scan, T_robot_sensor=Pose3.lifted(mount), frame="robot")
+        return replace(scan, T_robot_sensor=mount, frame="robot")
 
 
 def region_of(fields: Fields) -> Region | None:
@@ -162,7 +113,7 @@ def region_of(fields: Fields) -> Region | None:
 
 def odometry_of(fields: Fields) -> AnyPose | None:
     """Return the odometry pose of a request, or `None` if the robot has no odometry."""
-    if fields.fields.get("odometry") is None:
+    if not fields.has("odometry"):
         return None
     row = fields.row("odometry", "x, y, yaw] or [x, y, yaw, z, roll, pitch", 3, 6)
     return Pose(*row) if len(row) == 3 else Pose3(*row)
@@ -170,22 +121,22 @@ def odometry_of(fields: Fields) -> AnyPose | None:
 
 def pose_of(fields: Fields) -> AnyPose:
     """Return the pose that a request asks to check."""
-    x, y, yaw, *z = fields.row("pose", "x, y, yaw] or [x, y, yaw, z", 3, 4)
-    return Pose3(x, y, yaw, z[0]) if z else Pose(x, y, yaw)
+    row = fields.row("pose", "x, y, yaw] or [x, y, yaw, z", 3, 4)
+    return Pose(*row) if len(row) == 3 else Pose3(*row)
 
 
 def spread_of(fields: Fields) -> FloatArray | None:
     """Return the covariance of a pose, shape (3, 3), from its standard deviations in m and rad."""
     if not fields.has("spread"):
         return None
-    metres, radians = fields.row("spread", "m, rad", 2)
-    if not (metres > 0.0 and radians > 0.0):
-        raise InputError.about("spread", f"must be above 0, got {metres:g} and {radians:g}.")
-    return np.diag([metres**2, metres**2, radians**2])
+    sigma_m, sigma_rad = fields.row("spread", "m, rad", 2)
+    if not (sigma_m > 0.0 and sigma_rad > 0.0):
+        raise InputError.about("spread", f"must be above 0, got {sigma_m:g} and {sigma_rad:g}.")
+    return np.diag([sigma_m**2, sigma_m**2, sigma_rad**2])
 
 
-def _plain(text: str) -> Any:
-    """Return what an address says: true, false or null, a number, a row of numbers, or a text."""
+def _value_of(text: str) -> Any:
+    """Return the value of a query parameter: a switch, nothing, numbers, or a text."""
     if text in ("true", "false"):
         return text == "true"
     if text in ("null", ""):
@@ -199,12 +150,12 @@ def _plain(text: str) -> Any:
     return numbers if "," in text else numbers[0]
 
 
-def _arrays(told: object) -> tuple[object, bool]:
-    """The fields of a scan and whether they are arrays, as those of a cloud must be."""
-    if not isinstance(told, dict) or "points" not in told:
-        return told, False
+def _arrays(values: object) -> tuple[object, bool]:
+    """Return the fields of a scan, and whether they are arrays, as those of a cloud must be."""
+    if not isinstance(values, dict) or "points" not in values:
+        return values, False
     arrays = {}
-    for name, value in told.items():
+    for name, value in values.items():
         try:
             arrays[name] = np.array(value, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
@@ -212,10 +163,3 @@ def _arrays(told: object) -> tuple[object, bool]:
                 name, f"of a cloud must be numbers, got {quote(value)}."
             ) from None
     return arrays, True
-
-
-def _scan_of_file(data: bytes, place: Pose | None) -> AnyScan:
-    with TemporaryDirectory(prefix="isovist-serve-") as folder:
-        path = Path(folder) / "scan.npz"
-        path.write_bytes(data)
-        return read_scan(path, T_robot_sensor=place)

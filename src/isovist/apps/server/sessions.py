@@ -1,16 +1,15 @@
-"""Robots that are followed: a tracker each, forgotten when nothing is heard of it for long."""
+"""Tracking sessions: a tracker per robot, dropped when the robot is silent for too long."""
 
 import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from threading import Lock
 from time import monotonic
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from isovist.apps.server.handlers import Told, asked
-from isovist.apps.server.requests import BEGIN, UPDATE, Body, odometry_of, region_of
+from isovist.apps.server.requests import UPDATE, Body, odometry_of, region_of
 from isovist.apps.web.errors import RefusedError
+from isovist.apps.web.fields import Fields
 from isovist.apps.web.limits import Limits
+from isovist.atlas.base import Atlas
 from isovist.atlas.library import Library
 from isovist.report.tracks import update_json
 from isovist.tracking.replay import Update
@@ -19,16 +18,8 @@ from isovist.tracking.tracker import Tracker
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
-class _Kept(Generic[T]):
-    """What is kept of a robot, and when something was heard of it last."""
-
-    what: T
-    heard: float
-
-
 class Sessions(Generic[T]):
-    """Tracking sessions by key, dropped when they are not used for too long.
+    """Objects of tracking sessions by key, dropped when they are not used for too long.
 
     Args:
         limits: Limits on the number of sessions and their idle time.
@@ -37,81 +28,70 @@ class Sessions(Generic[T]):
 
     def __init__(self, limits: Limits, clock: Callable[[], float] = monotonic) -> None:
         self.limits, self.clock = limits, clock
-        self._kept: dict[str, _Kept[T]] = {}
+        self._objects: dict[str, T] = {}
+        self._last_use_s: dict[str, float] = {}
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._objects)
 
     def __iter__(self) -> Iterator[T]:
-        return (one.what for one in list(self._kept.values()))
+        return iter(list(self._objects.values()))
 
-    def forget(self) -> None:
+    def expire(self) -> None:
         """Drop the sessions that were not used for too long."""
-        now = self.clock()
-        for key, one in list(self._kept.items()):
-            if now - one.heard > self.limits.session_s:
+        oldest = self.clock() - self.limits.session_timeout_s
+        for key, time in list(self._last_use_s.items()):
+            if time < oldest:
                 self.drop(key)
 
-    def begin(self, what: T, key: str = "") -> str:
+    def begin(self, value: T, key: str = "") -> str:
         """Start a session that holds an object, and return its key, a new one unless given."""
-        self.forget()
-        if len(self._kept) >= self.limits.sessions:
-            raise RefusedError(
-                429, f"{self.limits.sessions} robots are followed already.", self.limits.retry_s
-            )
+        self.expire()
+        if len(self) >= self.limits.max_sessions:
+            text = f"{self.limits.max_sessions} robots are tracked already. Try again later."
+            raise RefusedError(429, text, self.limits.retry_after_s)
         key = key or secrets.token_urlsafe(16)
-        self._kept[key] = _Kept(what, self.clock())
+        self._objects[key], self._last_use_s[key] = value, self.clock()
         return key
 
     def get(self, key: str) -> T:
         """Return the object of a session and mark the session as used."""
-        self.forget()
-        one = self._kept.get(key)
-        if one is None:
-            raise RefusedError(404, "This robot is not followed, or no more. POST /track begins.")
-        one.heard = self.clock()
-        return one.what
+        self.expire()
+        if key not in self._objects:
+            raise RefusedError(404, "There is no such session. Begin one with POST /track.")
+        self._last_use_s[key] = self.clock()
+        return self._objects[key]
 
     def drop(self, key: str) -> None:
         """Drop a session, if it exists."""
-        self._kept.pop(key, None)
+        self._objects.pop(key, None)
+        self._last_use_s.pop(key, None)
 
 
-@dataclass(eq=False)
 class Robot:
     """A robot that is tracked in a session.
 
     Attributes:
         tracker: Its tracker, on the maps as they were when the session began.
         updates: Number of updates so far.
-        lock: Held during an update: a tracker belongs to one thread at a time.
     """
 
-    tracker: Tracker
-    updates: int = 0
-    lock: Lock = field(default_factory=Lock)
+    def __init__(self, tracker: Tracker) -> None:
+        self.tracker, self.updates = tracker, 0
 
     @classmethod
-    def of(cls, body: Body, library: Library, limits: Limits, noted: Told) -> "Robot":
-        """Create a tracked robot from a request that begins a session."""
-        fields, site = asked(body, BEGIN, library, limits, noted)
-        prior = region_of(fields)
-        tilt, turned = (fields.switch(name, False) for name in ("tilt", "any_attitude"))
-        return cls(Tracker(site, region=prior, tilt=tilt, any_attitude=turned))
+    def of(cls, fields: Fields, maps: Atlas | Library) -> "Robot":
+        """Create a tracked robot from the fields of a request that begins a session."""
+        tilt, any_attitude = fields.switch("tilt"), fields.switch("any_attitude")
+        return cls(Tracker(maps, region=region_of(fields), tilt=tilt, any_attitude=any_attitude))
 
-    def update(self, body: Body) -> Told:
+    def update(self, body: Body) -> dict[str, Any]:
         """Update the tracker from a request, and return what `isovist track --json` prints."""
         fields = body.fields(UPDATE)
-        odometry = odometry_of(fields)
+        odometry, scan = odometry_of(fields), body.scan(fields)
         time = fields.number("time", low=-1e15, high=1e15) if fields.has("time") else None
-        scan = body.scan(fields)
-        with self.lock:
-            belief = self.tracker.update(odometry, scan, time=time)
-            self.updates += 1
-            stamp = float(self.updates) if time is None else time
-            return update_json(Update(self.updates - 1, stamp, odometry, belief))
-
-
-def begun(key: str, limits: Limits) -> Told:
-    """Return the answer to a request that began a tracking session: its key and lifetime in s."""
-    return {"session": key, "expires_s": limits.session_s}
+        belief = self.tracker.update(odometry, scan, time=time)
+        stamp = self.updates + 1.0 if time is None else time
+        update = Update(self.updates, stamp, odometry, belief)
+        self.updates += 1
+        return update_json(update)

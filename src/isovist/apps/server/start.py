@@ -1,15 +1,16 @@
 """Start the server, and end it without losing a request."""
 
-import ctypes
 import logging
+import math
 import os
 import re
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from isovist.apps.web.limits import Limits
 from isovist.errors import FileError, InputError, MissingExtraError
@@ -17,143 +18,163 @@ from isovist.localization.workers import check_workers
 from isovist.storage.files import read_bytes
 
 if TYPE_CHECKING:
-    from isovist.apps.server.zenoh_queries import ZenohDoor
+    import uvicorn
+
+    from isovist.apps.server.app import Server
+    from isovist.apps.server.zenoh_queries import ZenohEntrance
+    from isovist.apps.web.access import Access
 
 log = logging.getLogger("isovist.serve")
-MIB = 2.0**20
-M_ARENA_MAX, ARENAS = -8, 2
-"""What the C library of GNU calls the most places that memory is taken from, and how many do.  A
-server of 16 cores held 849 MB after 24 s and more all the time, and with two of them 292 MB.
-"""
-FILES = 3
-"""Files for each connection: itself, one that is about to be taken, and maps and the like."""
-SHORTEST = 16
-"""Letters of a token: fewer can be tried out."""
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
-_LOCAL = re.compile(r"[a-z]+/(localhost|127\.0\.0\.1|\[::1\]):")
+BYTES_PER_MIB = 2.0**20
+FILES_PER_CONNECTION = 3
+MIN_TOKEN_LENGTH = 16
+_LOCAL_ROUTER = re.compile(r"[a-z]+/(localhost|127\.0\.0\.1|\[::1\]):")
 
 
-def start(
-    library: Path,
-    *,
-    host: str,
-    port: int,
-    token_file: Path | None = None,
-    memory: float | None = None,
-    limits: Limits | None = None,
-    zenoh: str | None = None,
-    workers: int | None = None,
-) -> None:
-    """Serve the maps of a folder until the process is told to end.
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """Options of `isovist serve`.
 
-    Args:
-        library: The folder; made where it is missing.
+    Attributes:
+        library: Folder of the maps; created if it is missing.
         host: Address to listen on.
-        port: Port to listen on; a free one when 0.
-        token_file: Tokens, one per line, of which each request must bring one.
-        memory: MiB that open atlases may take together.
-        limits: Limits on request sizes, waiting requests and times.
-        zenoh: Where a zenoh router listens, e.g. `tcp/localhost:7447`, to answer queries there too.
-        workers: Number of worker processes, on one core each, with `memory` each; requests run in
-            threads of this process when `None`.
+        port: Port to listen on; 0 for a free one.
+        token_file: Tokens, one per line; each request must bring one of them.
+        memory_mib: Memory that the open atlases of a worker may take, in MiB; `None` for no limit.
+        workers: Number of worker processes; `None` for one per core, or one with a card.
+        zenoh: Endpoint of a zenoh router, e.g. `tcp/localhost:7447`, to answer queries there too.
     """
-    if workers is not None:
-        check_workers(workers)
+
+    library: Path
+    host: str = "127.0.0.1"
+    port: int = 8080
+    token_file: Path | None = None
+    memory_mib: float | None = None
+    workers: int | None = None
+    zenoh: str | None = None
+
+
+def start(options: ServeOptions, limits: Limits | None = None) -> None:
+    """Serve the maps of a folder until the process gets SIGINT or SIGTERM."""
+    if options.workers is not None:
+        check_workers(options.workers)
     with MissingExtraError.unless_found("The server", "serve"):
         import python_multipart  # noqa: F401
         import uvicorn
 
         from isovist.apps.server.app import Server
-        from isovist.apps.server.processes.idle_connections import protocol_of
     from isovist.apps.server.maps import Maps
-    from isovist.apps.web.listening import listen
+    from isovist.apps.web.listening import listen, url_of
 
-    tokens = () if token_file is None else read_tokens(token_file)
-    if not tokens and host not in LOOPBACK:
-        raise InputError(
-            f"At `host` {host} others can ask, so that the server needs a `token_file`; without "
-            "one it listens at 127.0.0.1 alone.",
-            code="missing",
-            field="token_file",
-        )
-    if zenoh is not None and not tokens and not _LOCAL.match(zenoh):
-        raise InputError(
-            f"By the router at {zenoh} others can ask, so that the server needs a `token_file`; "
-            "without one the router must be on this machine, e.g. tcp/localhost:7447.",
-            code="missing",
-            field="token_file",
-        )
-    chosen = Limits() if limits is None else limits
-    maps, door = Maps(library, None if memory is None else memory * MIB), _door(zenoh)
-    server = Server(maps, chosen, tokens, host, door, workers)
-    note_requests()
-    share_arenas()
-    listener = listen(host, port, "The server")
-    name = f"[{host}]" if ":" in host else host
+    limits = limits or Limits()
+    access = access_of(options)
+    memory = None if options.memory_mib is None else options.memory_mib * BYTES_PER_MIB
+    maps, workers = Maps(options.library, memory), options.workers or default_workers()
+    server = Server(maps, access, limits, workers, _zenoh_entrance(options.zenoh))
+    log_requests()
+    listener = listen(options.host, options.port, "The server")
+    url = url_of(listener, options.host)
     log.info(
-        "%d maps are served at http://%s:%d/ (Ctrl-C ends it)",
-        len(server.maps.names), name, listener.getsockname()[1],
-    )  # fmt: skip
-    most = room_for(chosen.connections)
-    config = uvicorn.Config(
-        server.app, http=protocol_of(chosen.head_s, most), log_level="error", server_header=False,
-        ws="none", access_log=False, timeout_keep_alive=int(chosen.head_s), backlog=most,
-        timeout_graceful_shutdown=int(chosen.seconds + chosen.body_s),
-    )  # fmt: skip
-    with _ending_by_signal():
+        "%d maps are served at %s by %d workers (Ctrl-C ends it)", len(maps.names), url, workers
+    )
+    config = uvicorn_config(server, allow_connections(limits.max_connections))
+    with _signals_after_shutdown_ignored():
         uvicorn.Server(config).run(sockets=[listener])
-    log.info("every request is answered; the server ends")
+    log.info("all requests are answered; the server ends")
 
 
-def share_arenas() -> bool:
-    """Let all threads share a few memory arenas; return whether the C library can do so.
+def uvicorn_config(server: "Server", max_connections: int) -> "uvicorn.Config":
+    """Return the configuration of the web server, which closes idle connections."""
+    import uvicorn
+    from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-    The GNU library gives each thread an arena of its own, and others cannot use what is free there.
-    """
-    if "MALLOC_ARENA_MAX" in os.environ:  # somebody knows better
-        return False
+    from isovist.apps.web.connections import Connections
+
+    limits = server.limits
+    connections = Connections(max_connections, limits.idle_timeout_s)
+    app: Any = server.app
+    app = connections.watched(cast(Any, ProxyHeadersMiddleware(app)))
+    config = uvicorn.Config(
+        app, proxy_headers=False, http="h11", ws="none", server_header=False,
+        log_level="error", access_log=False,
+        timeout_keep_alive=math.ceil(limits.idle_timeout_s), backlog=max_connections,
+        timeout_graceful_shutdown=int(limits.answer_timeout_s + limits.body_timeout_s),
+    )  # fmt: skip
+    connections.register(config)
+    return config
+
+
+def access_of(options: ServeOptions) -> "Access":
+    """Return who may send requests; others than this machine need a token."""
+    from isovist.apps.web.access import LOOPBACK, Access
+
+    tokens = () if options.token_file is None else read_tokens(options.token_file)
+    if not tokens and options.host not in LOOPBACK:
+        raise InputError(
+            f"At `host` {options.host} other machines can send requests. Give a `token_file`, or "
+            "listen at 127.0.0.1.",
+            code="missing",
+            field="token_file",
+        )
+    zenoh = options.zenoh
+    if zenoh is not None and not tokens and not _LOCAL_ROUTER.match(zenoh):
+        raise InputError(
+            f"Through the router at {zenoh} other machines can send requests. Give a `token_file`, "
+            "or use a router on this machine, e.g. tcp/localhost:7447.",
+            code="missing",
+            field="token_file",
+        )
+    return Access(options.host, tokens)
+
+
+def default_workers() -> int:
+    """Return one worker per core, or a single one for a card."""
+    from isovist.compute.registry import active_backend
+
+    if active_backend().name == "cuda":
+        return 1
     try:
-        return bool(ctypes.CDLL(None).mallopt(M_ARENA_MAX, ARENAS))
-    except (AttributeError, OSError, TypeError):
-        return False
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on Linux
+        return os.cpu_count() or 1
 
 
-def room_for(connections: int) -> int:
-    """Return how many connections the open-file limit allows, at most the given number.
+def allow_connections(max_connections: int) -> int:
+    """Raise the limit on open files, and return how many connections it allows.
 
-    Each takes a file, and as many more may wait.  Most systems let a process have 1024 open
-    files, and more when it asks.
+    Most systems let a process open 1024 files, and more on request. A connection takes one, and as
+    many are left for connections that wait and for maps.
     """
     try:
         import resource
-    except ImportError:  # of Unix alone
-        return connections
+    except ImportError:  # only on Unix
+        return max_connections
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted, without = FILES * connections, resource.RLIM_INFINITY
-    if soft != without and soft < wanted:
-        soft = wanted if hard == without else min(wanted, hard)
+    files, unlimited = FILES_PER_CONNECTION * max_connections, resource.RLIM_INFINITY
+    if soft != unlimited and soft < files:
+        soft = files if hard == unlimited else min(files, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return connections if soft == without else min(connections, soft // FILES)
+    return max_connections if soft == unlimited else min(files, soft) // FILES_PER_CONNECTION
 
 
-def _door(endpoint: str | None) -> "ZenohDoor | None":
+def _zenoh_entrance(endpoint: str | None) -> "ZenohEntrance | None":
     if endpoint is None:
         return None
-    from isovist.apps.server.zenoh_queries import ZenohDoor
+    from isovist.apps.server.zenoh_queries import ZenohEntrance
 
-    return ZenohDoor(endpoint)
+    return ZenohEntrance(endpoint)
 
 
 @contextmanager
-def _ending_by_signal() -> Iterator[None]:
-    """Being told to end is no failure: uvicorn raises signals again when it has ended."""
-    told = (signal.SIGINT, signal.SIGTERM)
-    before = {one: signal.signal(one, lambda *_: None) for one in told}
+def _signals_after_shutdown_ignored() -> Iterator[None]:
+    """Let the process end without an error: uvicorn raises signals again when it has ended."""
+    signals = (signal.SIGINT, signal.SIGTERM)
+    handlers = {number: signal.signal(number, lambda *_: None) for number in signals}
     try:
         yield
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def read_tokens(path: Path) -> tuple[str, ...]:
@@ -162,21 +183,21 @@ def read_tokens(path: Path) -> tuple[str, ...]:
         lines = read_bytes(path, "a file of tokens", 1 << 16).decode().splitlines()
     except UnicodeDecodeError as error:
         raise FileError(
-            f"{path.name} is no text. Write one token per line.", code="unknown_format"
+            f"{path.name} is not a text file. Write one token per line.", code="unknown_format"
         ) from error
     tokens = tuple(line.strip() for line in lines if line.strip())
     if not tokens:
-        raise FileError(f"{path.name} holds no token. Write one per line.", code="empty")
-    if any(len(token) < SHORTEST for token in tokens):
-        raise FileError(f"{path.name}: a token has at least {SHORTEST} letters.")
+        raise FileError(f"{path.name} has no token. Write one per line.", code="empty")
+    if any(len(token) < MIN_TOKEN_LENGTH for token in tokens):
+        raise FileError(f"{path.name}: a token must have at least {MIN_TOKEN_LENGTH} characters.")
     return tokens
 
 
-def note_requests() -> None:
+def log_requests() -> None:
     """Log one line of JSON per request to standard output."""
-    noted = logging.getLogger("isovist.serve.requests")
+    logger = logging.getLogger("isovist.serve.requests")
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(logging.Formatter("%(message)s"))
-    noted.handlers[:] = [handler]
-    noted.setLevel(logging.INFO)
-    noted.propagate = False
+    logger.handlers[:] = [handler]
+    logger.setLevel(logging.INFO)
+    logger.propagate = False

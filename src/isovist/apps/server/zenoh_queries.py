@@ -1,13 +1,12 @@
-"""A second door of the server: queries over zenoh, answered by those who answer over HTTP.
+"""Answer zenoh queries with the HTTP application of the server.
 
 A query on the key
 
-    isovist/ADDRESS,   e.g. isovist/locate,                                                  (1)
+    isovist/PATH,   e.g. isovist/locate,                                                     (1)
 
-brings as its payload the body that the address of HTTP takes, and what stands behind the `?` as
-its parameters; without a payload it is a `GET`.  It goes through the same gate, with the same
-limits, counts and lines in the log.  The reply is the same JSON; what is refused is a reply of the
-kind of errors.  A token comes as the attachment.
+has the body of the HTTP request as its payload and the query of the URL as its parameters; without
+a payload it is a `GET`. It passes the same middleware, with the same limits, metrics and log. The
+reply is the same JSON; an error is an error reply. A token is the attachment of the query.
 """
 
 import asyncio
@@ -23,8 +22,8 @@ KEY = "isovist"
 JSON = "application/json"
 
 
-class ZenohDoor:
-    """Entrance for zenoh queries, which the HTTP application answers.
+class ZenohEntrance:
+    """Receives zenoh queries, which the HTTP application answers.
 
     Args:
         endpoint: Where a zenoh router listens, e.g. `tcp/localhost:7447`.
@@ -35,85 +34,76 @@ class ZenohDoor:
             {"mode": "client", "connect/endpoints": [endpoint], "connect/timeout_ms": 2000,
              "connect/exit_on_failure": True, "scouting/multicast/enabled": False},
             f"No zenoh router answers at {endpoint}. Start one, or leave out `--zenoh`.",
-            "The door of zenoh",
+            "The zenoh entrance",
         )  # fmt: skip
         self._queryable: Any = None
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
-    def begin(self, app: ASGIApp) -> None:
+    def open(self, app: ASGIApp) -> None:
         """Start to accept queries; call it inside the event loop that answers them."""
         loop = asyncio.get_running_loop()
 
-        def take(query: Any) -> None:
+        def answer(query: Any) -> None:
             task = loop.create_task(_answer(app, query))
-            self._under_way.add(task)
-            task.add_done_callback(self._under_way.discard)
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
-        def asked(query: Any) -> None:
+        def receive(query: Any) -> None:
             with suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(take, query)
+                loop.call_soon_threadsafe(answer, query)
 
-        self._queryable = self._session.declare_queryable(f"{KEY}/**", asked)
+        self._queryable = self._session.declare_queryable(f"{KEY}/**", receive)
 
-    async def end(self) -> None:
+    async def close(self) -> None:
         """Stop accepting queries, answer those in progress, and leave the network."""
         if self._queryable is not None:
             await asyncio.to_thread(self._queryable.undeclare)
-        await asyncio.sleep(0)  # those that were taken last have their tasks now
-        await asyncio.gather(*self._under_way, return_exceptions=True)
+        await asyncio.sleep(0)  # so that the last queries have their tasks
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.to_thread(self._session.close)
 
 
 async def _answer(app: ASGIApp, query: Any) -> None:
-    """Ask the server, and reply."""
-    key = str(query.key_expr)
-    kind = str(query.encoding) if query.encoding is not None else ""
-    scope, body = _scope(
-        key.removeprefix(KEY), None if query.payload is None else bytes(query.payload),
-        kind if kind in BINARY else JSON, str(query.parameters).replace(";", "&"),
-        None if query.attachment is None else bytes(query.attachment),
-    )  # fmt: skip
-    status, told = 500, b""
+    key, body = str(query.key_expr), None if query.payload is None else bytes(query.payload)
+    is_read = False
+    status, answer = 500, b""
 
     async def receive() -> Message:
-        nonlocal body
-        if body is None:
+        nonlocal is_read
+        if is_read:
             return {"type": "http.disconnect"}
-        data, body = body, None
-        return {"type": "http.request", "body": data, "more_body": False}
+        is_read = True
+        return {"type": "http.request", "body": body or b"", "more_body": False}
 
     async def send(message: Message) -> None:
-        nonlocal status, told
+        nonlocal status, answer
         status = message.get("status", status)
-        told += message.get("body", b"")
+        answer += message.get("body", b"")
 
     try:
-        with suppress(Exception):  # the app has told of it, with status 500
-            await app(scope, receive, send)
+        with suppress(Exception):  # the app has answered with status 500
+            await app(_scope(query, key.removeprefix(KEY), body), receive, send)
         if status < 400 and "*" not in key:
-            query.reply(key, told, encoding=JSON)
+            query.reply(key, answer, encoding=JSON)
         else:
-            query.reply_err(told, encoding=JSON)
+            query.reply_err(answer, encoding=JSON)
     finally:
         query.drop()
 
 
-def _scope(
-    path: str, payload: bytes | None, kind: str, address: str, token: bytes | None
-) -> tuple[Scope, bytes | None]:
-    """A query as a request of HTTP, and its body."""
-    body = b"" if payload is None else payload
+def _scope(query: Any, path: str, body: bytes | None) -> Scope:
+    """Return a zenoh query as an HTTP request."""
+    content_type = "" if query.encoding is None else str(query.encoding)
     headers = [
         (b"host", b"localhost"),
-        (b"content-type", kind.encode()),
-        (b"content-length", b"%d" % len(body)),
+        (b"content-type", (content_type if content_type in BINARY else JSON).encode()),
+        (b"content-length", b"%d" % len(body or b"")),
     ]
-    if token is not None:
-        headers.append((b"authorization", b"Bearer " + token))
-    scope = {
+    if query.attachment is not None:
+        headers.append((b"authorization", b"Bearer " + bytes(query.attachment)))
+    return {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http",
-        "method": "GET" if payload is None else "POST", "path": path, "raw_path": path.encode(),
-        "root_path": "", "query_string": address.encode(), "headers": headers,
-        "client": ("zenoh", 0), "server": ("localhost", 0),
+        "method": "GET" if body is None else "POST", "path": path, "raw_path": path.encode(),
+        "root_path": "", "query_string": str(query.parameters).replace(";", "&").encode(),
+        "headers": headers, "client": ("zenoh", 0), "server": ("localhost", 0),
     }  # fmt: skip
-    return scope, body

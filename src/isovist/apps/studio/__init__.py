@@ -1,6 +1,6 @@
-"""The studio: a page in the browser that shows maps, answers and why (extra `studio`).
+"""The studio: a page in the browser that shows maps, answers and reasons (extra `studio`).
 
-`start` runs the server, `app` has its doors, `guard` who may come in, `uploads` what is dropped
-and `shelf` what is kept; `verbs`, `drives` and `lesson` answer, with the numbers of `report`;
-`scenes` adds what only a picture needs.  The page itself is in `static`.
+`start` runs it, and `app` has its addresses. `handlers`, `playback` and `theory_view` answer them
+with the numbers of `report`; `view_models` adds what a picture needs. `reception` reads uploaded
+files, and `session_store` keeps them. The page itself is in `static`.
 """

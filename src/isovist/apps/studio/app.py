@@ -1,16 +1,15 @@
-"""The doors of the studio: a page, and one address per verb.
+"""The web application of the studio: a page, and one address for each thing that it asks.
 
-Verbs take and give JSON.  Those that may take long answer line by line (`streams`).  Nothing of
-the machine can be read by name: pages come from one folder, data from the shelf by key.
+Requests and answers are JSON. Answers that may take long come line by line (`web.streams`). No
+file of the machine can be read by name: pages come from one folder, data from the store by key.
 """
 
 import base64
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
@@ -25,25 +24,20 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from isovist import __version__
-from isovist.apps.studio import (
-    handlers,
-    playback,
-    reception,
-    samples,
-    share,
-    theory_view,
-    view_models,
-)
-from isovist.apps.studio.session_store import GoneError, Shelf
-from isovist.apps.web import streams, uploads
-from isovist.apps.web.origin import TOO_LARGE, Guard, TooLargeError
-from isovist.apps.web.parameters import Ask
+from isovist.apps.studio import handlers, playback, reception, samples, view_models
+from isovist.apps.studio.session_store import NotStoredError, SessionStore
+from isovist.apps.studio.share import STATIC, share_page
+from isovist.apps.studio.theory_view import theory_at
+from isovist.apps.web.access import Access, Gate, TooLargeError
+from isovist.apps.web.fields import Fields
+from isovist.apps.web.limits import Limits
+from isovist.apps.web.streams import error_json, refusal_json, stream, with_progress
+from isovist.apps.web.uploads import Progress, uploaded_files
 from isovist.errors import ErrorCode, InputError
 
-STATIC = Path(__file__).parent / "static"
-MOST_JSON = 64 << 20
-"""Bytes of a request that is no file: a page to be shared, with its map."""
-Verb = Callable[[Shelf, Ask], dict[str, Any]]
+Json = dict[str, Any]
+Endpoint = Callable[[Request], Awaitable[Response]]
+NOT_FOUND = "There is nothing at this address."
 
 
 @lru_cache(maxsize=1)
@@ -60,138 +54,160 @@ def inline_hashes(html: str) -> list[str]:
 
 
 def studio_app(
-    shelf: Shelf | None = None,
-    host: str = "127.0.0.1",
-    first: str = "office",
-    token: str | None = None,
+    store: SessionStore | None = None, access: Access | None = None, first: str = "office"
 ) -> Starlette:
     """Create the web application of the studio.
 
     Args:
-        shelf: Store of maps, scans and logs; with the demonstrations alone when `None`.
-        host: Address that the studio is reached by.
+        store: Store of maps, scans and logs; with the demonstrations alone when `None`.
+        access: Who may send requests; this machine when `None`.
         first: Key of the map that is shown at the start.
-        token: Token that every request must bring; `None` if only this machine can ask.
     """
-    kept = Shelf() if shelf is None else shelf
-    samples.offer(kept)
-
-    async def ask_of(request: Request) -> Ask:
-        data = bytearray()
-        async for chunk in request.stream():  # which need not say its length
-            data += chunk
-            if len(data) > MOST_JSON:
-                raise HTTPException(413, TOO_LARGE)
-        try:
-            fields = json.loads(data)
-        except (ValueError, RecursionError):
-            raise InputError(
-                "A request is JSON, and this is none.", code="unknown_format"
-            ) from None
-        return Ask(fields)
-
-    async def home(_request: Request) -> Response:
-        return HTMLResponse(page())
-
-    async def things(_request: Request) -> Response:
-        told = {
-            "version": __version__,
-            "first": first,
-            "sites": [
-                {"key": key, "name": name, "library": kept.library_of(key)}
-                for key, name in kept.sites.names()
-            ],
-            "logs": [{"key": key, "name": name} for key, name in kept.logs.names()],
-            "parts": (STATIC / "vendor" / "three.module.js").exists(),
-        }
-        return JSONResponse(told)
-
-    async def site(request: Request) -> Response:
-        key, what = request.path_params["key"], request.path_params.get("what", "")
-        found = await run_in_threadpool(kept.sites.get, key)
-        if what == "":
-            return JSONResponse(await run_in_threadpool(view_models.site_json, key, found))
-        if what == "plan.png":
-            data = await run_in_threadpool(view_models.plan_png, found)
-            return Response(data, media_type="image/png")
-        if what == "points":
-            data = await run_in_threadpool(view_models.wall_points, found)
-            return Response(data, media_type="application/octet-stream")
-        raise HTTPException(404, "There is nothing of this name.")
-
-    def answering(verb: Verb) -> Callable[[Request], Any]:
-        async def answer(request: Request) -> Response:
-            ask = await ask_of(request)
-            return JSONResponse(await run_in_threadpool(verb, kept, ask))
-
-        return answer
-
-    def streaming(verb: Callable[[Shelf, Ask], Iterator[dict[str, Any]]]) -> Callable[..., Any]:
-        async def answer(request: Request) -> Response:
-            return streams.lines(verb(kept, await ask_of(request)))
-
-        return answer
-
-    def working(verb: Callable[..., dict[str, Any]]) -> Callable[..., Any]:
-        return streaming(lambda shelf, ask: streams.watched(lambda tell: verb(shelf, ask, tell)))
-
-    async def read(request: Request) -> Response:
-        async with request.form(max_files=uploads.MOST_FILES, max_fields=4) as form:
-            files = {
-                part.filename or "": await part.read()
-                for part in form.getlist("file")
-                if not isinstance(part, str)
-            }
-            wanted, topic = (str(form.get(name, "")) for name in ("as", "scan_topic"))
-        kind = wanted if wanted in ("map", "scan", "log") else ""
-        return streams.lines(
-            streams.watched(lambda tell: reception.receive(kept, files, kind, tell, topic or None))
-        )
-
-    async def shared(request: Request) -> Response:
-        ask = await ask_of(request)
-        return HTMLResponse(await run_in_threadpool(share.share_page, ask.fields))
-
-    routes = [
-        Route("/", home),
-        Route("/things", things),
-        Route("/sites/{key}", site),
-        Route("/sites/{key}/{what}", site),
-        Route("/read", read, methods=["POST"]),
-        Route("/locate", answering(handlers.locate_scan), methods=["POST"]),
-        Route(
-            "/theory", answering(lambda _shelf, ask: theory_view.theory_at(ask)), methods=["POST"]
-        ),
-        Route("/track", streaming(playback.track_log), methods=["POST"]),
-        Route("/survey", working(handlers.survey_site), methods=["POST"]),
-        Route("/explore", working(playback.explore_site), methods=["POST"]),
-        Route("/share", shared, methods=["POST"]),
-        Mount("/static", StaticFiles(directory=STATIC)),
-    ]
-    guard = Middleware(Guard, host=host, scripts=inline_hashes(page()), token=token)
+    studio = Studio(SessionStore() if store is None else store, first)
+    access = Access(in_page=True) if access is None else access
+    gate = Middleware(Gate, access=access, limits=studio.limits, scripts=inline_hashes(page()))
     return Starlette(
-        routes=routes,
-        middleware=[guard, Middleware(GZipMiddleware, minimum_size=2000, compresslevel=1)],
-        exception_handlers={Exception: _failed, HTTPException: _refused, InputError: _bad,
-                            TooLargeError: _too_large, MultiPartException: _bad},
+        routes=studio.routes(),
+        middleware=[gate, Middleware(GZipMiddleware, minimum_size=2000, compresslevel=1)],
+        exception_handlers={
+            Exception: _failed, HTTPException: _refused, InputError: _invalid,
+            TooLargeError: _too_large, MultiPartException: _invalid,
+        },
     )  # fmt: skip
 
 
-async def _bad(_request: Request, error: Exception) -> Response:
-    return JSONResponse(streams.error_json(error), 404 if isinstance(error, GoneError) else 400)
+class Studio:
+    """Request handlers of the studio and their shared state.
+
+    Args:
+        store: Store of maps, scans and logs.
+        first: Key of the map that is shown at the start.
+    """
+
+    def __init__(self, store: SessionStore, first: str) -> None:
+        self.store, self.first, self.limits = store, first, Limits()
+        samples.add_demos(store)
+
+    def routes(self) -> list[Route | Mount]:
+        """Return the addresses of the studio."""
+        post = ["POST"]
+        return [
+            Route("/", self.home),
+            Route("/things", self.catalog),
+            Route("/sites/{key}", self.site),
+            Route("/sites/{key}/{part}", self.site_part),
+            Route("/read", self.upload, methods=post),
+            Route("/locate", self._json(handlers.locate_scan), methods=post),
+            Route("/theory", self._json(lambda _store, fields: theory_at(fields)), methods=post),
+            Route("/track", self._lines(playback.track_log), methods=post),
+            Route("/survey", self._progress(handlers.survey_site), methods=post),
+            Route("/explore", self._progress(playback.explore_site), methods=post),
+            Route("/share", self.share, methods=post),
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ]
+
+    async def home(self, _request: Request) -> Response:
+        """Return the page."""
+        return HTMLResponse(page())
+
+    async def catalog(self, _request: Request) -> Response:
+        """List the maps and logs."""
+        sites = [
+            {"key": key, "name": name, "library": self.store.library_of(key)}
+            for key, name in self.store.sites.names()
+        ]
+        catalog = {
+            "version": __version__,
+            "first": self.first,
+            "sites": sites,
+            "logs": [{"key": key, "name": name} for key, name in self.store.logs.names()],
+            "parts": (STATIC / "vendor" / "three.module.js").exists(),
+        }
+        return JSONResponse(catalog)
+
+    async def site(self, request: Request) -> Response:
+        """Describe a map."""
+        key = request.path_params["key"]
+        site = await run_in_threadpool(self.store.sites.get, key)
+        return JSONResponse(await run_in_threadpool(view_models.site_json, key, site))
+
+    async def site_part(self, request: Request) -> Response:
+        """Return the image or the wall points of a map."""
+        parts = {
+            "plan.png": (view_models.plan_png, "image/png"),
+            "points": (view_models.wall_points, "application/octet-stream"),
+        }
+        site = await run_in_threadpool(self.store.sites.get, request.path_params["key"])
+        if request.path_params["part"] not in parts:
+            raise HTTPException(404)
+        render, media_type = parts[request.path_params["part"]]
+        return Response(await run_in_threadpool(render, site), media_type=media_type)
+
+    async def upload(self, request: Request) -> Response:
+        """Read uploaded files."""
+        async with uploaded_files(request, self.limits) as (files, form):
+            kind, topic = (str(form.get(name, "")) for name in ("as", "scan_topic"))
+        upload = reception.Upload(files, kind if kind in ("map", "scan", "log") else "", topic)
+        return stream(
+            with_progress(lambda progress: reception.receive(self.store, upload, progress))
+        )
+
+    async def share(self, request: Request) -> Response:
+        """Return a view as one page."""
+        fields = await self._fields(request)
+        return HTMLResponse(await run_in_threadpool(share_page, fields.values))
+
+    async def _fields(self, request: Request) -> Fields:
+        data = bytearray()
+        async for chunk in request.stream():  # a request need not say its length
+            data += chunk
+            if len(data) > self.limits.max_json_bytes:
+                raise TooLargeError(self.limits.max_json_bytes)
+        try:
+            fields = json.loads(data)
+        except (ValueError, RecursionError):
+            raise InputError("The body is not valid JSON.", code="unknown_format") from None
+        return Fields(fields)
+
+    def _json(self, answer: Callable[[SessionStore, Fields], Json]) -> Endpoint:
+        """Return an endpoint that answers at once."""
+
+        async def endpoint(request: Request) -> Response:
+            fields = await self._fields(request)
+            return JSONResponse(await run_in_threadpool(answer, self.store, fields))
+
+        return endpoint
+
+    def _lines(self, answer: Callable[[SessionStore, Fields], Iterator[Json]]) -> Endpoint:
+        """Return an endpoint that answers line by line."""
+
+        async def endpoint(request: Request) -> Response:
+            return stream(answer(self.store, await self._fields(request)))
+
+        return endpoint
+
+    def _progress(self, answer: Callable[[SessionStore, Fields, Progress], Json]) -> Endpoint:
+        """Return an endpoint that sends its progress before the answer."""
+        return self._lines(
+            lambda store, fields: with_progress(lambda progress: answer(store, fields, progress))
+        )
+
+
+async def _invalid(_request: Request, error: Exception) -> Response:
+    return JSONResponse(error_json(error), 404 if isinstance(error, NotStoredError) else 400)
 
 
 async def _refused(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    text = "There is nothing of this name." if error.status_code == 404 else error.detail
-    codes: dict[int, ErrorCode] = {400: "unknown_format", 413: "too_large"}
-    code = codes.get(error.status_code, "not_found")
-    return JSONResponse(streams.refusal_json(text, code), error.status_code)
+    text = NOT_FOUND if error.status_code == 404 else error.detail
+    code: ErrorCode = "unknown_format" if error.status_code == 400 else "not_found"
+    return JSONResponse(refusal_json(text, code), error.status_code)
 
 
-async def _too_large(_request: Request, _error: Exception) -> Response:
-    return JSONResponse(streams.refusal_json(TOO_LARGE, "too_large"), 413)
+async def _too_large(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, TooLargeError)
+    return error.response
 
 
 async def _failed(_request: Request, error: Exception) -> Response:
-    return JSONResponse(streams.error_json(error), 500)
+    return JSONResponse(error_json(error), 500)

@@ -1,15 +1,15 @@
-"""The verbs of a page: what is asked comes checked, and what is told is that of `report`."""
+"""Answer the page: locate a scan, and survey a map, with the numbers of `report`."""
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from isovist.apps.studio.session_store import Shelf, Site
+from isovist.apps.studio.session_store import SessionStore, Site
 from isovist.apps.studio.view_models import answer_scene, rounded, search_scene
-from isovist.apps.web.parameters import Ask
+from isovist.apps.web.fields import Fields
+from isovist.apps.web.uploads import Progress
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
 from isovist.localization.contrast import contrast
@@ -25,120 +25,117 @@ from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.surveying.survey import Survey, survey
 
-Progress = Callable[[float], None]
 
-
-def locate_scan(shelf: Shelf, ask: Ask) -> dict[str, Any]:
+def locate_scan(store: SessionStore, fields: Fields) -> dict[str, Any]:
     """Locate an uploaded scan, or a scan simulated at the pose of a virtual robot.
 
-    The answer is what `isovist locate --json` prints, on all maps of a library where one is named;
-    `site` is the map of the best place; while a robot is dragged (`live`), what is
-    seen at first sight, without hints and search.
+    The answer is what `isovist locate --json` prints, on all maps of a `library` if one is named;
+    `site` is the map of the best estimate. While a robot is dragged (`live`), only the coarse
+    search runs, without hints.
     """
-    shown = ask.text("site")
-    site, library = shelf.sites.get(shown), ask.text("library")
-    maps: AnyMaps = shelf.maps(library) if library else site.atlas
+    site_key, library, live = fields.text("site"), fields.text("library"), fields.switch("live")
+    site = store.sites.get(site_key)
+    maps: AnyMaps = store.maps(library) if library else site.atlas
     truth = None
-    if ask.has("scan"):
-        scan = shelf.scans.get(ask.text("scan")).thing
+    if fields.has("scan"):
+        scan = store.scans.get(fields.text("scan")).value
     else:
-        truth = standing(site, ask.part("robot").pose())
-        scan = look(site, ask, truth)
-    live = ask.flag("live")
-    answer = preview(maps, scan) if live else locate(maps, scan, prove=ask.flag("prove"))
-    instead = () if live else hints(maps, scan, answer)
+        truth = standing_pose(site, fields.part("robot").pose())
+        scan = simulate_scan(site, fields, truth)
+    answer = preview(maps, scan) if live else locate(maps, scan, prove=fields.switch("prove"))
+    answer_key = site_key
     if answer.map is not None:
-        shown = shelf.libraries.get(library).thing[answer.map]
-    told: dict[str, Any] = {
-        "answer": answer_json(answer, instead),
+        answer_key = store.libraries.get(library).value[answer.map]
+    result: dict[str, Any] = {
+        "answer": answer_json(answer, () if live else hints(maps, scan, answer)),
         "fit": "" if answer.best is None else fit_text(answer.best),
         "scene": answer_scene(maps, scan, answer),
         "why": None if live else contrast_json(contrast(maps, scan, answer)),
         "proof": None if answer.proof is None else proof_text(answer.proof),
         "truth": None if truth is None else pose_json(truth),
-        "off": off_text(answer, truth) if shown == ask.text("site") else "",
+        "off": error_text(answer, truth) if answer_key == site_key else "",
         "none": chance_text(answer.none),
         "live": live,
-        "site": shown,
+        "site": answer_key,
     }
-    if ask.flag("search") and not live:
-        told["search"] = search_scene(site.atlas, scan)
-    return told
+    if fields.switch("search") and not live:
+        result["search"] = search_scene(site.atlas, scan)
+    return result
 
 
-def off_text(answer: Answer, truth: AnyPose | None) -> str:
+def error_text(answer: Answer, truth: AnyPose | None) -> str:
     """Return how far the best estimate is from the virtual robot; empty if there is none."""
     if truth is None or answer.best is None:
         return ""
-    gap, turn = pose_error(answer.best.pose, truth)
-    return f"{gap:.3f} m and {math.degrees(turn):.2f}° from where the robot stands."
+    distance_m, angle_rad = pose_error(answer.best.pose, truth)
+    return f"{distance_m:.3f} m and {math.degrees(angle_rad):.2f}° from the true pose."
 
 
-def standing(site: Site, pose: AnyPose) -> AnyPose:
+def standing_pose(site: Site, pose: AnyPose) -> AnyPose:
     """Return the pose of a robot on a map; on a 3D map at the height of the nearest node."""
     if site.atlas.dimension == 2:
         return Pose(pose.x, pose.y, pose.yaw)
     if isinstance(pose, Pose3):
         return pose
-    places = site.atlas.positions
-    nearest = int(np.argmin(np.hypot(*(places[:, :2] - pose.position[:2]).T)))
-    return Pose3(pose.x, pose.y, pose.yaw, float(places[nearest, 2]))
+    nodes = site.atlas.positions
+    nearest = int(np.argmin(np.hypot(*(nodes[:, :2] - pose.position[:2]).T)))
+    return Pose3(pose.x, pose.y, pose.yaw, float(nodes[nearest, 2]))
 
 
-def look(site: Site, ask: Ask, truth: AnyPose) -> Scan | CloudScan:
+def simulate_scan(site: Site, fields: Fields, truth: AnyPose) -> Scan | CloudScan:
     """Simulate the scan of a virtual robot; equal requests give equal scans."""
-    mount = ask.part("mount")
-    place = mount.pose() if mount.has("x") else Pose()
-    random = np.random.default_rng(ask.count("seed", 0, low=0, high=1 << 31))
-    lidar = ask.part("lidar").lidar(site.atlas.dimension)
-    on_robot = Pose3.lifted(place) if isinstance(truth, Pose3) else place
-    scan = lidar.scan(site.reality, truth @ on_robot, random)
-    if place == Pose():
+    part = fields.part("mount")
+    mount = part.pose() if part.has("x") else Pose()
+    random = np.random.default_rng(fields.seed())
+    lidar = fields.part("lidar").lidar(site.atlas.dimension)
+    T_robot_sensor = Pose3.lifted(mount) if isinstance(truth, Pose3) else mount
+    scan = lidar.scan(site.reality, truth @ T_robot_sensor, random)
+    if mount == Pose():
         return scan
-    return replace(scan, T_robot_sensor=on_robot)  # type: ignore[arg-type]
+    return replace(scan, T_robot_sensor=T_robot_sensor)  # type: ignore[arg-type]
 
 
-def survey_site(shelf: Shelf, ask: Ask, progress: Progress) -> dict[str, Any]:
+def survey_site(store: SessionStore, fields: Fields, progress: Progress) -> dict[str, Any]:
     """Survey where one or two sensors can be localized; layers hold a value for each node."""
-    site = shelf.sites.get(ask.text("site"))
-    sensors = ask.parts("lidars", 2)
+    site = store.sites.get(fields.text("site"))
+    sensors = fields.parts("lidars", 2)
     if not sensors:
         raise InputError("A survey needs one sensor, or two to compare.")
-    most = ask.count("count", low=20, high=5000) if ask.has("count") else None
-    seed, found = ask.count("seed", 0, low=0, high=1 << 31), []
+    max_nodes = fields.count("count", low=20, high=5000) if fields.has("count") else None
+    seed, surveys = fields.seed(), []
     for k, sensor in enumerate(sensors):
         lidar = sensor.lidar(site.atlas.dimension)
 
-        def tell(share: float, k: int = k) -> None:
+        def advance(share: float, k: int = k) -> None:
             progress((k + share) / len(sensors))
 
-        found.append(survey(site.atlas, lidar, seed=seed, most=most, progress=tell))
+        surveys.append(survey(site.atlas, lidar, seed=seed, most=max_nodes, progress=advance))
     return {
-        "report": surveys_json(found),
-        "text": surveys_text(found),
+        "report": surveys_json(surveys),
+        "text": surveys_text(surveys),
         "rows": [
             [row[0][0], *(text for _, text in row)]
-            for row in zip(*map(survey_rows, found), strict=True)
+            for row in zip(*map(survey_rows, surveys), strict=True)
         ],
-        "layers": [survey_scene(one) for one in found],
+        "layers": [survey_scene(result) for result in surveys],
     }
 
 
-def survey_scene(found: Survey) -> dict[str, Any]:
+def survey_scene(result: Survey) -> dict[str, Any]:
     """Return the drawing data of a survey: columns with a value per node, and areas in words."""
-    looks = found.looks
+    looks = result.looks
     columns = {
-        "unique": found.unique_share,
+        "unique": result.unique_share,
         "sigma": looks.sigma_m,
         "alike": looks.alias_similarity,
     }
     return {
-        "sensor": sensor_words(found.lidar),
-        "share": share_text(found),
-        "spacing": found.spacing,
-        "places": rounded(found.places[:, :2]),
+        "sensor": sensor_words(result.lidar),
+        "share": share_text(result),
+        "spacing": result.spacing,
+        "places": rounded(result.places[:, :2]),
         "columns": {name: rounded(values) for name, values in columns.items()},
-        "weakest": rounded(found.weakest, 2),
+        "weakest": rounded(result.weakest, 2),
         "aliases": rounded(looks.alias_xy, 2),
-        "areas": [{"x": a.x, "y": a.y, "words": area_words(a)} for a in found.areas],
+        "areas": [{"x": a.x, "y": a.y, "words": area_words(a)} for a in result.areas],
     }

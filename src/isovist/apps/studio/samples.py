@@ -1,7 +1,7 @@
-"""What is there at first start, so that nothing is needed to begin: two buildings, a hall, a drive.
+"""Demonstration maps and a drive, so that the studio works without files.
 
-The office is that of `isovist demo`, the building that of `isovist demo --3d`; the hall looks the
-same after half a turn but for a crate.
+The office is that of `isovist demo`, and the building that of `isovist demo --3d`. The hall looks
+the same after half a turn, except for a crate.
 """
 
 from functools import lru_cache
@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from isovist.apps.ros.demo_bag import EVERY, MOUNT, RATE, motion_of
-from isovist.apps.studio.session_store import Named, Shelf, Site
+from isovist.apps.studio.session_store import Named, SessionStore, Site
 from isovist.atlas.build import build
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.poses import Pose
@@ -19,11 +19,9 @@ from isovist.sensing.scan_set import ScanSet
 from isovist.simulation.demo import CEILING, HEIGHT, LIDAR, somewhere
 from isovist.simulation.worlds import OfficeFloor, office_floor, twofold_hall
 
-SECONDS = 40.0
-"""That the drive takes."""
+DRIVE_S = 40.0
 SEED = 41
-"""Of the drive: it begins in a corridor, where one scan is not enough, and goes on along it."""
-SITES = {"office": "demo office", "hall": "demo hall", "building": "demo building in space"}
+SITES = {"office": "demo office", "hall": "demo hall", "building": "demo building in 3D"}
 DRIVE = "drive"
 
 
@@ -54,26 +52,26 @@ def drive() -> Log:
     """Simulate a drive through the office, recorded by a robot with drifting odometry."""
     world, random, drift = floor().reality, np.random.default_rng(SEED), Drift()
     truth, odometry = somewhere(world, random), Pose()
-    ranges, poses, told = [], [], []
-    for k in range(int(SECONDS * RATE)):
+    ranges, sensor_poses, odometry_rows = [], [], []
+    for k in range(int(DRIVE_S * RATE)):
         if k % EVERY == 0:
-            seen = LIDAR.scan(world, truth @ MOUNT, random)
-            ranges.append(np.where(seen.valid, seen.ranges, np.inf))
-            poses.append((truth @ MOUNT).vector)
-            told.append(odometry.vector)
+            scan = LIDAR.scan(world, truth @ MOUNT, random)
+            ranges.append(np.where(scan.valid, scan.ranges, np.inf))
+            sensor_poses.append((truth @ MOUNT).vector)
+            odometry_rows.append(odometry.vector)
         motion = motion_of(world, truth)
         truth = truth @ motion
         odometry = odometry @ drift.simulate(motion, random)
-    robots = (Pose.from_vector(np.array(poses)) @ MOUNT.inverse).vector
+    true_poses = (Pose.from_vector(np.array(sensor_poses)) @ MOUNT.inverse).vector
     scans = ScanSet(
-        np.array(ranges), seen.bearings, np.array(poses), LIDAR.range_max,
+        np.array(ranges), scan.bearings, np.array(sensor_poses), LIDAR.range_max,
         times=np.arange(len(ranges)) * EVERY / RATE,
     )  # fmt: skip
-    return Log.from_set(scans, np.array(told), np.array(robots), MOUNT, 0.0)
+    return Log.from_set(scans, np.array(odometry_rows), np.array(true_poses), MOUNT, 0.0)
 
 
-def offer(shelf: Shelf) -> None:
+def add_demos(store: SessionStore) -> None:
     """Add the demonstrations to a store; each is built when it is first requested."""
-    for key, make in (("office", office), ("hall", hall), ("building", building)):
-        shelf.sites.offer(key, SITES[key], make)
-    shelf.logs.offer(DRIVE, "demo drive", lambda: Named("demo drive", drive()))
+    for key, build_site in (("office", office), ("hall", hall), ("building", building)):
+        store.sites.add_demo(key, SITES[key], build_site)
+    store.logs.add_demo(DRIVE, "demo drive", lambda: Named("demo drive", drive()))

@@ -1,8 +1,8 @@
-"""What the studio keeps in memory: maps, scans and logs that it was given, and no more of them.
+"""Keep maps, scans and logs of the studio in memory, up to a limit.
 
-The key of a thing follows from its bytes, so the same files dropped again are the same thing, and a
-link to it works as long as the server runs.  Of what was dropped the oldest goes first; what was
-told at the command line and the demonstrations stay.
+The key of an upload follows from its bytes: the same files uploaded again have the same key, and a
+link to them works as long as the studio runs. The least recently used uploads are dropped first;
+files from the command line and demonstrations stay.
 """
 
 from collections import OrderedDict
@@ -30,8 +30,8 @@ class HasName(Protocol):
     def name(self) -> str: ...
 
 
-Thing = TypeVar("Thing")
-Kept = TypeVar("Kept", bound=HasName)
+T = TypeVar("T")
+NamedT = TypeVar("NamedT", bound=HasName)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,103 +41,101 @@ class Site:
     Attributes:
         name: Name of the file or of the demonstration.
         atlas: Atlas of the map.
-        real: What a virtual sensor sees where that is not the map itself, e.g. with furniture.
+        world: The world that a virtual sensor scans, e.g. with furniture; the map when `None`.
     """
 
     name: str
     atlas: Atlas
-    real: Map | None = None
+    world: Map | None = None
 
     @cached_property
     def reality(self) -> Map:
         """The world that a virtual sensor scans, by default the walls of the map."""
-        return bare_walls(self.atlas.world) if self.real is None else self.real
+        return bare_walls(self.atlas.world) if self.world is None else self.world
 
     @property
-    def plane(self) -> PlaneAtlas:
+    def atlas2d(self) -> PlaneAtlas:
         """The atlas, if the map is 2D; raises an error for a 3D map."""
         if not isinstance(self.atlas, PlaneAtlas):
-            raise InputError(
-                "The map is in space, and this needs one of the plane.", code="wrong_dimension"
-            )
+            raise InputError("This needs a 2D map. Choose one.", code="wrong_dimension")
         return self.atlas
 
 
-class GoneError(InputError):
+class NotStoredError(InputError):
     """Raised for a key that is not stored, or no longer."""
 
     code: ErrorCode = "not_found"
 
 
-class Box(Generic[Kept]):
-    """LRU cache of uploads of one kind; pinned entries are never evicted."""
+class LruStore(Generic[NamedT]):
+    """LRU cache of uploads of one kind; pinned entries are never dropped."""
 
-    def __init__(self, kind: str, most: int) -> None:
-        self.kind, self.most = kind, most
-        self._kept: OrderedDict[str, Kept] = OrderedDict()
-        self._staying: set[str] = set()
-        self._offered: dict[str, tuple[str, Callable[[], Kept]]] = {}
+    def __init__(self, kind: str, max_count: int) -> None:
+        self.kind, self.max_count = kind, max_count
+        self._entries: OrderedDict[str, NamedT] = OrderedDict()
+        self._pinned: set[str] = set()
+        self._demos: dict[str, tuple[str, Callable[[], NamedT]]] = {}
         self._lock = RLock()
 
-    def put(self, key: str, thing: Kept, *, stays: bool = False) -> None:
-        """Store an object, and evict the least recently used ones above the limit."""
+    def put(self, key: str, value: NamedT, *, is_pinned: bool = False) -> None:
+        """Store an object, and drop the least recently used ones above the limit."""
         with self._lock:
-            self._kept[key] = thing
-            self._kept.move_to_end(key)
-            if stays:
-                self._staying.add(key)
-            going = [key for key in self._kept if key not in self._staying]
-            for old in going[: max(0, len(going) - self.most)]:
-                del self._kept[old]
+            self._entries[key] = value
+            self._entries.move_to_end(key)
+            if is_pinned:
+                self._pinned.add(key)
+            uploads = [upload for upload in self._entries if upload not in self._pinned]
+            for upload in uploads[: max(0, len(uploads) - self.max_count)]:
+                del self._entries[upload]
 
-    def offer(self, key: str, name: str, make: Callable[[], Kept]) -> None:
+    def add_demo(self, key: str, name: str, build: Callable[[], NamedT]) -> None:
         """Register an object that is built when it is first requested, and then pinned."""
-        self._offered[key] = name, make
+        self._demos[key] = name, build
 
-    def get(self, key: str) -> Kept:
+    def get(self, key: str) -> NamedT:
         """Return the object of a key, or raise an error if it is not stored."""
         with self._lock:
-            if key not in self._kept and key in self._offered:
-                self.put(key, self._offered[key][1](), stays=True)
-            if key not in self._kept:
-                raise GoneError(f"The {self.kind} is not kept any more. Drop its file again.")
-            self._kept.move_to_end(key)
-            return self._kept[key]
+            if key not in self._entries and key in self._demos:
+                self.put(key, self._demos[key][1](), is_pinned=True)
+            if key not in self._entries:
+                raise NotStoredError(f"The {self.kind} is no longer stored. Drop its file again.")
+            self._entries.move_to_end(key)
+            return self._entries[key]
 
     def __contains__(self, key: str) -> bool:
-        return key in self._kept
+        return key in self._entries
 
     def names(self) -> list[tuple[str, str]]:
-        """Return keys and names of all objects: uploads, latest first, then registered ones."""
+        """Return keys and names of all objects: uploads, latest first, then demonstrations."""
         with self._lock:
-            offered = [(key, name) for key, (name, _) in self._offered.items()]
-            there = [(k, t.name) for k, t in reversed(self._kept.items()) if k not in self._offered]
-            return there + offered
+            demos = [(key, name) for key, (name, _) in self._demos.items()]
+            entries = reversed(self._entries.items())
+            return [(key, value.name) for key, value in entries if key not in self._demos] + demos
 
 
 @dataclass(frozen=True, eq=False)
-class Named(Generic[Thing]):
+class Named(Generic[T]):
     """An object and the name of the file it came in."""
 
     name: str
-    thing: Thing
+    value: T
 
 
-class Shelf:
+class SessionStore:
     """Everything that the studio stores; a library holds the keys of its maps by name."""
 
     def __init__(self) -> None:
-        self.sites: Box[Site] = Box("map", 24)
-        self.libraries: Box[Named[dict[str, str]]] = Box("library", 4)
-        self.scans: Box[Named[Scan | CloudScan]] = Box("scan", 60)
-        self.logs: Box[Named[Log | CloudLog]] = Box("log", 4)
+        self.sites: LruStore[Site] = LruStore("map", 24)
+        self.libraries: LruStore[Named[dict[str, str]]] = LruStore("library", 4)
+        self.scans: LruStore[Named[Scan | CloudScan]] = LruStore("scan", 60)
+        self.logs: LruStore[Named[Log | CloudLog]] = LruStore("log", 4)
 
     def library_of(self, site: str) -> str:
         """Return the key of the library that a map belongs to, or "" if there is none."""
         keys = (key for key, _ in self.libraries.names())
-        return next((k for k in keys if site in self.libraries.get(k).thing.values()), "")
+        return next((k for k in keys if site in self.libraries.get(k).value.values()), "")
 
     def maps(self, library: str) -> dict[str, Atlas]:
         """Return the atlases of a library, by name."""
-        keys = self.libraries.get(library).thing
+        keys = self.libraries.get(library).value
         return {name: self.sites.get(key).atlas for name, key in keys.items()}

@@ -1,7 +1,7 @@
-"""A view as one file that needs nothing else: it opens from a disk, without the studio.
+"""Write a view as one file that needs nothing else: it opens from a disk, without the studio.
 
-The page holds the map as an image, the marks that were drawn on it and the words beside it, and the
-modules that draw them, each as an address that contains what it names.
+The page holds the map as an image, the marks that were drawn on it and the text beside it, and the
+modules that draw them as `data:` URLs.
 """
 
 import base64
@@ -15,21 +15,19 @@ from isovist.errors import InputError
 
 STATIC = Path(__file__).parent / "static"
 MODULES = ("marks.js", "pens.js", "plan.js", "stage.js", "shared.js")
-"""That a shared page needs."""
-KEPT = ("title", "site", "image", "marks", "panel", "view", "picture")
-"""What a view is made of."""
+VIEW_FIELDS = ("title", "site", "image", "marks", "panel", "view", "picture")
 
 
 def share_page(view: Mapping[str, Any]) -> str:
     """Return a self-contained HTML page of a view that the browser sent."""
     title = view.get("title")
     if not isinstance(title, str) or not isinstance(view.get("marks"), list):
-        raise InputError("A view to share has a title and marks.", code="missing")
-    title = title.encode("utf-8", "replace").decode()  # halves of a character are none
-    kept = {name: view.get(name) for name in KEPT}
+        raise InputError("A view to share needs a `title` and `marks`.", code="missing")
+    title = title.encode("utf-8", "replace").decode()  # replace half characters
+    fields = {name: view.get(name) for name in VIEW_FIELDS}
     # The end of a script cannot stand inside one.
-    data = json.dumps(kept, separators=(",", ":")).replace("<", "\\u003c")
-    imports = {f"studio/{name}": _address(name) for name in MODULES}
+    data = json.dumps(fields, separators=(",", ":")).replace("<", "\\u003c")
+    imports = {f"studio/{name}": _data_url(name) for name in MODULES}
     style = (STATIC / "studio.css").read_text(encoding="utf-8")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -42,7 +40,6 @@ def share_page(view: Mapping[str, Any]) -> str:
     )
 
 
-def _address(name: str) -> str:
-    """A module as an address that holds it."""
-    data = base64.b64encode((STATIC / name).read_bytes()).decode("ascii")
+def _data_url(module: str) -> str:
+    data = base64.b64encode((STATIC / module).read_bytes()).decode("ascii")
     return f"data:text/javascript;base64,{data}"

@@ -1,70 +1,66 @@
-"""Start the server and open its page."""
+"""Start the studio and open its page."""
 
 import logging
 import webbrowser
+from dataclasses import dataclass
 from pathlib import Path
-from secrets import token_urlsafe
 
-from isovist.apps.web.listening import listen
 from isovist.errors import MissingExtraError
 
 log = logging.getLogger("isovist.studio")
-ANY = 0
-"""A port that is free."""
 
 
-def start(
-    world: Path | None,
-    drive: Path | None,
-    *,
-    host: str,
-    port: int,
-    browser: bool,
-    scan_topic: str | None = None,
-    odometry_topic: str | None = None,
-) -> None:
-    """Serve the studio until it is interrupted.
+@dataclass(frozen=True, slots=True)
+class StudioOptions:
+    """Options of `isovist studio`.
 
-    Args:
+    Attributes:
         world: A map or an atlas to begin with; the demonstration when `None`.
         drive: A log to begin with.
         host: Address to listen on.
-        port: Port to listen on; a free one when 0.
-        browser: Whether to open the page.
+        port: Port to listen on; 0 for a free one.
+        has_browser: Whether to open the page in the browser.
         scan_topic: Topic of the scans in a bag, as `read_log` takes it.
         odometry_topic: Topic of the odometry in a bag, as `read_log` takes it.
     """
+
+    world: Path | None = None
+    drive: Path | None = None
+    host: str = "127.0.0.1"
+    port: int = 8765
+    has_browser: bool = True
+    scan_topic: str | None = None
+    odometry_topic: str | None = None
+
+
+def start(options: StudioOptions) -> None:
+    """Serve the studio until it is interrupted."""
     with MissingExtraError.unless_found("The studio", "studio"):
         import python_multipart  # noqa: F401
         import uvicorn
 
         from isovist.apps.studio.app import studio_app
-        from isovist.apps.web.origin import LOOPBACK
-    from isovist.apps.studio.session_store import Named, Shelf, Site
-    from isovist.apps.web.uploads import read_drive, read_site
+        from isovist.apps.web.access import Access
+    from isovist.apps.studio.session_store import Named, SessionStore, Site
+    from isovist.apps.web.listening import listen, url_of
+    from isovist.apps.web.uploads import read_atlas_or_map, read_log_or_clouds
 
-    shelf, first = Shelf(), "office"
+    store, world, drive = SessionStore(), options.world, options.drive
     if world is not None:
-        log.info("describing %s", world.name)
-        atlas = read_site(world, lambda _share: None)
-        shelf.sites.put("map", Site(world.name, atlas), stays=True)
-        first = "map"
+        log.info("building the atlas of %s", world.name)
+        store.sites.put("map", Site(world.name, read_atlas_or_map(world)), is_pinned=True)
     if drive is not None:
-        read = read_drive(drive, scan_topic, odometry_topic)
-        shelf.logs.put("log", Named(drive.name, read), stays=True)
-    listener = listen(host, port)
-    port = listener.getsockname()[1]
-    name = f"[{host}]" if ":" in host else host
-    page = (
-        f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0', '::', '::1') else name}:{port}/"
-    )
-    token = None if host in LOOPBACK else token_urlsafe(24)  # others can ask there
-    query = "" if token is None else f"?token={token}"
-    address = f"{page}{query}" if drive is None else f"{page}{query}#tab=follow"
-    log.info("the studio is at %s (Ctrl-C ends it)", address)
-    if browser:
-        webbrowser.open(address)
-    config = uvicorn.Config(
-        studio_app(shelf, host, first, token), log_level="warning", server_header=False, ws="none"
-    )
+        drive_log = read_log_or_clouds(drive, options.scan_topic, options.odometry_topic)
+        store.logs.put("log", Named(drive.name, drive_log), is_pinned=True)
+    host, access = options.host, Access.of_page(options.host)
+    listener = listen(host, options.port)
+    is_here = host in ("127.0.0.1", "0.0.0.0", "::", "::1")
+    query = f"?token={access.tokens[0]}" if access.tokens else ""
+    url = url_of(listener, "localhost" if is_here else host) + query
+    url += "" if drive is None else "#tab=follow"
+    log.info("the studio is at %s (Ctrl-C ends it)", url)
+    if options.has_browser:
+        webbrowser.open(url)
+    app = studio_app(store, access, "office" if world is None else "map")
+    config = uvicorn.Config(app, log_level="warning", server_header=False, ws="none")
     uvicorn.Server(config).run(sockets=[listener])

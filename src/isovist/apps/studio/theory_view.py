@@ -1,4 +1,4 @@
-"""The room of the paper, for whoever teaches it: everything about one point, at once."""
+"""Compute the quantities of the paper at one point of its example room."""
 
 from functools import lru_cache
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from isovist.apps.studio.view_models import rounded
-from isovist.apps.web.parameters import Ask
+from isovist.apps.web.fields import Fields
 from isovist.arrays import FloatArray
 from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
@@ -19,10 +19,8 @@ from isovist.paper.gram.gram import Gram
 from isovist.poses import unit_vectors
 from isovist.report.figures.plans import outline_of
 
-ANGLES = 360
-"""Directions in which weights and what is remembered are told."""
-LEAST = 1e-6
-"""A corner hides nothing where what is seen beside it is not farther by more than this, in m."""
+DIRECTIONS = 360
+MIN_SHADOW_M = 1e-6
 PROFILES = ("softmax", "bump", "cosine")
 
 
@@ -33,36 +31,29 @@ def room() -> SegmentMap:
 
 
 @lru_cache(maxsize=32)
-def _tools(
+def _operators(
     channels: int, temperature: float, profile: str
 ) -> tuple[DirectionalBasis, Descriptor, Gram]:
     basis = DirectionalBasis.circle(channels, profile=profile_of(profile, temperature))
     return basis, Descriptor(basis, quadrature=Exact(1e-10)), Gram.from_basis(basis)
 
 
-def theory_at(ask: Ask) -> dict[str, Any]:
+def theory_at(fields: Fields) -> dict[str, Any]:
     """Compute signal, weights, F, J, shadows and the Gram norm at a point of the room."""
     world = room()
-    profile = ask.text("profile", "softmax")
+    profile = fields.text("profile", "softmax")
     if profile not in PROFILES:
         raise InputError.about("profile", f"must be {', '.join(PROFILES)}, got {profile}.")
-    channels = ask.count("channels", 8, low=3, high=64)
-    temperature = ask.number("temperature", 0.5, low=0.02, high=2.0)
-    basis, descriptor, gram = _tools(channels, temperature, profile)
-    point = np.array(ask.place() if ask.has("x") else TRUE_PLACE)
-    other = np.array(ask.place("other_x", "other_y")) if ask.has("other_x") else None
-    for place in (point, other):
-        if place is not None and not world.contains(place):
-            raise InputError(
-                "A point must lie in the free space of the room, "
-                f"got ({place[0]:.2f}, {place[1]:.2f}).",
-                code="not_free",
-            )
+    channels = fields.count("channels", 8, low=3, high=64)
+    temperature = fields.number("temperature", 0.5, low=0.02, high=2.0)
+    basis, descriptor, gram = _operators(channels, temperature, profile)
+    point = _free_point(fields, "x", "y") if fields.has("x") else np.array(TRUE_PLACE)
+    other = _free_point(fields, "other_x", "other_y") if fields.has("other_x") else None
     F, J = descriptor.at(world, point, jacobian=True)
-    _, without = descriptor.at(world, point, jacobian=True, shadow=False)
-    assert J is not None and without is not None  # noqa: PT018
-    theta = unit_vectors(2.0 * np.pi * np.arange(ANGLES) / ANGLES)
-    told: dict[str, Any] = {
+    _, J_without_shadow = descriptor.at(world, point, jacobian=True, shadow=False)
+    assert J is not None and J_without_shadow is not None  # noqa: PT018
+    theta = unit_vectors(2.0 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS)
+    return {
         "point": point.tolist(),
         "walls": world.walls.tolist(),
         "outline": rounded(outline_of(world, point)),
@@ -72,22 +63,38 @@ def theory_at(ask: Ask) -> dict[str, Any]:
         "directions": rounded(basis.directions, 5),
         "F": F.tolist(),
         "J": J.tolist(),
-        "J_without_shadow": without.tolist(),
+        "J_without_shadow": J_without_shadow.tolist(),
         "singular_values": np.linalg.svd(J, compute_uv=False).tolist(),
         "shadows": rounded(shadows_of(world, point)),
         "gram": {"rank": gram.rank, "condition": gram.condition, "norm": float(gram.seminorm(F))},
-        "other": None,
+        "other": None if other is None else _comparison(descriptor, gram, F, other),
     }
-    if other is not None:
-        F_other, _ = descriptor.at(world, other)
-        told["other"] = {
-            "point": other.tolist(),
-            "outline": rounded(outline_of(world, other)),
-            "F": F_other.tolist(),
-            "distance": float(gram.distance(F, F_other)),
-            "plain": float(np.linalg.norm(F - F_other)),
-        }
-    return told
+
+
+def _free_point(fields: Fields, x: str, y: str) -> FloatArray:
+    """Return a point of a request, which must be in the free space of the room."""
+    point = np.array(fields.position(x, y))
+    if not room().contains(point):
+        raise InputError(
+            f"A point must lie in the free space of the room, got ({point[0]:.2f}, "
+            f"{point[1]:.2f}).",
+            code="not_free",
+        )
+    return point
+
+
+def _comparison(
+    descriptor: Descriptor, gram: Gram, F: FloatArray, other: FloatArray
+) -> dict[str, Any]:
+    """Compare the descriptor F of a point with that of another point."""
+    F_other, _ = descriptor.at(room(), other)
+    return {
+        "point": other.tolist(),
+        "outline": rounded(outline_of(room(), other)),
+        "F": F_other.tolist(),
+        "distance": float(gram.distance(F, F_other)),
+        "plain": float(np.linalg.norm(F - F_other)),
+    }
 
 
 def shadows_of(world: SegmentMap, point: FloatArray) -> FloatArray:
@@ -96,6 +103,10 @@ def shadows_of(world: SegmentMap, point: FloatArray) -> FloatArray:
     jumps = find_jumps(world, block, world.see(block), check_view(None))
     near = np.minimum(jumps.before.ranges, jumps.after.ranges)
     far = np.maximum(jumps.before.ranges, jumps.after.ranges)
-    hides = (far - near > LEAST) & np.isfinite(far)
-    near, far, along = near[hides, None], far[hides, None], jumps.before.directions[hides]
+    is_shadow = (far - near > MIN_SHADOW_M) & np.isfinite(far)
+    near, far, along = (
+        near[is_shadow, None],
+        far[is_shadow, None],
+        jumps.before.directions[is_shadow],
+    )
     return np.concatenate([point + near * along, point + far * along], axis=1)

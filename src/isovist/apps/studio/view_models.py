@@ -1,6 +1,6 @@
-"""What a picture needs besides the numbers of `report`: plans, points, ellipses, beams.
+"""Drawing data besides the numbers of `report`: plans, points, ellipses, beams.
 
-Lengths are in m and angles in rad.  Numbers are rounded to what can be seen: 1 mm.
+Lengths are in m and angles in rad. Numbers are rounded to what is visible: 1 mm.
 """
 
 import io
@@ -28,14 +28,11 @@ from isovist.report.figures.cells import known_bounds
 from isovist.report.figures.space import slice_of
 from isovist.sensing.scan import Scan
 
-BEAMS = {2: 720, 3: 4000}
-"""Most beams that are drawn, in the plane and in space."""
-POINTS = 500_000
-"""Most points of a map in space."""
-YAW = 0.3
-"""Of a virtual robot at first, in rad."""
-NODES = 60_000
-"""Most nodes whose cost is drawn."""
+MAX_BEAMS = {2: 720, 3: 4000}
+MAX_WALL_POINTS = 500_000
+MAX_COST_NODES = 60_000
+MAX_SCAN_ENDS = 180
+START_YAW_RAD = 0.3
 
 
 def rounded(values: Any, digits: int = 3) -> list[Any]:
@@ -81,14 +78,14 @@ def start_of(site: Site) -> AnyPose:
     atlas = site.atlas
     places = np.asarray(atlas.positions)
     middle, size = np.median(places[:, :2], axis=0), np.ptp(places[:, :2], axis=0)
-    near = np.flatnonzero((np.abs(places[:, :2] - middle) <= 0.3 * size).all(axis=1))
+    central = np.flatnonzero((np.abs(places[:, :2] - middle) <= 0.3 * size).all(axis=1))
     if isinstance(atlas, PlaneAtlas):
-        room = atlas.wall_distance.ravel()[atlas.nodes[near]]
-        x, y = places[near[int(np.argmax(room))]].tolist()
-        return Pose(x, y, YAW)
-    away = np.hypot(*(places[near, :2] - middle).T)
-    x, y, z = places[near[int(np.argmin(away))]].tolist()
-    return Pose3(x, y, YAW, z)
+        clearance = atlas.wall_distance.ravel()[atlas.nodes[central]]
+        x, y = places[central[int(np.argmax(clearance))]].tolist()
+        return Pose(x, y, START_YAW_RAD)
+    distance = np.hypot(*(places[central, :2] - middle).T)
+    x, y, z = places[central[int(np.argmin(distance))]].tolist()
+    return Pose3(x, y, START_YAW_RAD, z)
 
 
 def plan_png(site: Site) -> bytes:
@@ -106,8 +103,8 @@ def wall_points(site: Site) -> bytes:
         return b""
     index, codes = atlas.world.grid.surface(corners=True)
     index = index[codes == Cell.OCCUPIED]
-    if len(index) > POINTS:
-        index = index[np.linspace(0, len(index) - 1, POINTS).astype(np.int64)]
+    if len(index) > MAX_WALL_POINTS:
+        index = index[np.linspace(0, len(index) - 1, MAX_WALL_POINTS).astype(np.int64)]
     return atlas.world.centres(index).astype("<f4").tobytes()
 
 
@@ -122,56 +119,64 @@ def estimate_scene(estimate: Estimate) -> dict[str, Any]:
 
 
 def answer_scene(maps: AnyMaps, scan: AnyScan, answer: Answer) -> dict[str, Any]:
-    """Return the ends of beams in the robot frame, and which of them fit or refute each place.
+    """Return the ends of beams in the robot frame, and which of them fit or refute each estimate.
 
-    `fits` has a string per place with a letter per beam: "1" where it fits, else "0"; `refutes` the
-    same with "-" for beams that speak for the best place, "+" for this one and "0" for neither.
+    `fits` has a string per estimate with a letter per beam: "1" if the beam fits, else "0".
+    `refutes` has "-" for a beam that favours the best estimate, "+" for this one, "0" for neither.
     """
     atlas = site_of(maps)
     places = [estimate_scene(estimate) for estimate in answer.estimates]
-    held = scan.within(atlas.diagonal)
-    if held is None or not answer.estimates:
+    scan_in_range = scan.within(atlas.diagonal)
+    if scan_in_range is None or not answer.estimates:
         return {"places": places, "ends": [], "sensor": rounded(scan.T_robot_sensor.vector)}
     settings = LocalizationSettings()
-    beams = atlas.beams(held, (BEAMS[atlas.dimension], 1e-3), settings.block)
+    beams = atlas.beams(scan_in_range, (MAX_BEAMS[atlas.dimension], 1e-3), settings.block)
     poses = [placed(atlas, estimate).pose for estimate in answer.estimates]
-    ratings, kinds = rate_at(atlas, held, beams, poses, settings)
+    ratings, kinds = rate_at(atlas, scan_in_range, beams, poses, settings)
     for place, rating, kind in zip(places, ratings, kinds, strict=True):
         favour = ratings[0] - rating
         place["fits"] = _letters(np.where(kind == EXPLAINED, b"1", b"0"))
         place["refutes"] = _letters(
             np.where(favour >= TELLING, b"-", np.where(favour <= -TELLING, b"+", b"0"))
         )
-    ends = held.T_robot_level.apply(beams.ends)
-    return {"places": places, "ends": rounded(ends), "sensor": rounded(held.T_robot_sensor.vector)}
+    ends = scan_in_range.T_robot_level.apply(beams.ends)
+    return {
+        "places": places,
+        "ends": rounded(ends),
+        "sensor": rounded(scan_in_range.T_robot_sensor.vector),
+    }
 
 
 def _letters(codes: NDArray[Any]) -> str:
     return codes.astype("S1").tobytes().decode("ascii")
 
 
-def scan_ends(scan: AnyScan, most: int = 180) -> list[Any]:
-    """Return a few of the points where beams end, in the frame of the robot, in m."""
-    seen = scan.endpoints if isinstance(scan, Scan) else scan.points
-    ends: FloatArray = scan.T_robot_sensor.apply(seen)
-    step = max(1, -(-len(ends) // most))
+def scan_ends(scan: AnyScan) -> list[Any]:
+    """Return every k-th point where a beam ends, in the frame of the robot, in m."""
+    points = scan.endpoints if isinstance(scan, Scan) else scan.points
+    ends: FloatArray = scan.T_robot_sensor.apply(points)
+    step = max(1, -(-len(ends) // MAX_SCAN_ENDS))
     return rounded(ends[::step], 2)
 
 
 def search_scene(atlas: Atlas, scan: AnyScan) -> dict[str, Any]:
-    """Rate the nodes of an atlas by the cost of a scan at the best heading, dearest first.
+    """Rate the nodes of an atlas by the cost of a scan at the best heading, worst first.
 
-    `places` are positions of the sensor; `worth` is 1 at the cheapest node and 0 at the dearest.
-    If there are very many nodes, only every k-th is rated.
+    `places` are positions of the sensor; `worth` is 1 at the best node and 0 at the worst. In
+    large maps only every k-th node is rated.
     """
-    held, settings = scan.within(atlas.diagonal), LocalizationSettings()
-    window = None if held is None else atlas.window(held, settings.seen_share[atlas.dimension - 2])
+    scan_in_range, settings = scan.within(atlas.diagonal), LocalizationSettings()
+    window = (
+        None
+        if scan_in_range is None
+        else atlas.window(scan_in_range, settings.seen_share[atlas.dimension - 2])
+    )
     if window is None or not window.seen.any():
         return {"places": [], "worth": []}
-    some = np.arange(0, len(atlas.nodes), -(-len(atlas.nodes) // NODES))
-    found = best_headings(atlas.descriptors, some, window, 1, settings.short)
-    costs = found[0][:, 0].astype(np.float64)
+    nodes = np.arange(0, len(atlas.nodes), -(-len(atlas.nodes) // MAX_COST_NODES))
+    headings = best_headings(atlas.descriptors, nodes, window, 1, settings.short)
+    costs = headings[0][:, 0].astype(np.float64)
     order = np.argsort(-costs, kind="stable")
-    worth = (costs.max() - costs) / max(float(np.ptp(costs)), 1e-9)
-    places = np.asarray(atlas.positions)[some[order], :2]
-    return {"places": rounded(places, 2), "worth": rounded(worth[order], 2)}
+    relative = (costs.max() - costs) / max(float(np.ptp(costs)), 1e-9)
+    places = np.asarray(atlas.positions)[nodes[order], :2]
+    return {"places": rounded(places, 2), "worth": rounded(relative[order], 2)}

@@ -1,1 +1,1 @@
-"""Access, origin, limits, uploads and streams, shared by server and studio."""
+"""Parts that the server and the studio share: access, limits, request fields, uploads, streams."""

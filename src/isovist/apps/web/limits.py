@@ -1,40 +1,71 @@
-"""How much the server takes on: of one request, of all of them, and for how long."""
+"""Limits of the server and the studio: sizes, counts and times."""
 
 from dataclasses import dataclass
 
+from isovist.settings import Settings, setting
+
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits on requests and sessions, chosen for a machine with a few cores.
+class Limits(Settings):
+    """How much the server and the studio accept: per request, at once, and for how long."""
 
-    Attributes:
-        scan_bytes: Most bytes of a request with a scan: a cloud of half a million points.
-        map_bytes: Most bytes of a request that uploads a map, as in the studio.
-        batch: Most scans that are located together.
-        gather_s: Time that the first scan of a batch waits for others, in s: a tenth of its cost.
-        queue: Most requests that wait for an answer; a few seconds of work on two cores.
-        seconds: Longest time from the last byte of a request to its answer, in s.
-        connections: Most open connections, twice as many as tracked robots; beyond that,
-            idle ones are closed.
-        head_s: Longest time from the start of a connection to the end of its first request
-            head, and between two requests, in s.
-        body_s: Longest time from the head of a request to its last byte, in s.
-        proof_s: Longest time that one proof may take, in s.
-        sessions: Most robots that are tracked at once.
-        session_s: Time without an update after which a robot is forgotten, in s.
-        retry_s: What a client that is refused is told to wait, in s.
-    """
-
-    scan_bytes: int = 16 << 20
-    map_bytes: int = 512 << 20
-    batch: int = 64
-    gather_s: float = 0.002
-    queue: int = 256
-    seconds: float = 30.0
-    connections: int = 2048
-    head_s: float = 10.0
-    body_s: float = 30.0
-    proof_s: float = 20.0
-    sessions: int = 1000
-    session_s: float = 600.0
-    retry_s: int = 1
+    max_scan_bytes: int = setting(
+        16 << 20, unit="bytes", range=(1, 1 << 40), raises="longer scans, more memory per request",
+        evidence="a cloud of half a million points",
+    )  # fmt: skip
+    max_upload_bytes: int = setting(
+        512 << 20, unit="bytes", range=(1, 1 << 40), raises="larger maps and logs, more memory",
+        evidence="a drive of an hour, or the point cloud of a building",
+    )  # fmt: skip
+    max_json_bytes: int = setting(
+        64 << 20, unit="bytes", range=(1, 1 << 40), raises="larger shared pages of the studio",
+        evidence="a shared page with its map; not varied",
+    )  # fmt: skip
+    max_files: int = setting(
+        500, unit="1", range=(1, 100_000), raises="larger uploads",
+        evidence="a library of 100 atlases, or a folder of clouds; not varied",
+    )  # fmt: skip
+    max_waiting: int = setting(
+        256, unit="1", range=(0, 1_000_000), raises="fewer refusals, longer waits",
+        evidence="a few seconds of work on two cores; python -m benchmarks.serve",
+    )  # fmt: skip
+    max_batch: int = setting(
+        8, unit="1", range=(1, 1024), raises="fewer messages to a worker, later answers",
+        evidence="python -m benchmarks.serve --workers 16",
+    )  # fmt: skip
+    batch_s: float = setting(
+        0.02, unit="s", range=(0.0, 10.0), raises="larger batches where scans take long",
+        evidence="python -m benchmarks.serve --workers 16",
+    )  # fmt: skip
+    answer_timeout_s: float = setting(
+        30.0, unit="s", range=(0.0, 3600.0), raises="later refusals when the server is overloaded",
+        evidence="not varied",
+    )  # fmt: skip
+    max_connections: int = setting(
+        2048, unit="1", range=(1, 1_000_000), raises="more clients, more open files",
+        evidence="twice as many as tracked robots",
+    )  # fmt: skip
+    idle_timeout_s: float = setting(
+        10.0, unit="s", range=(0.0, 86_400.0), raises="idle connections are closed later",
+        evidence="not varied",
+    )  # fmt: skip
+    body_timeout_s: float = setting(
+        30.0, unit="s", range=(0.0, 3600.0), raises="slower networks, longer held connections",
+        evidence="not varied",
+    )  # fmt: skip
+    proof_budget_s: float = setting(
+        20.0, unit="s", range=(0.0, 3600.0), raises="more complete proofs, longer waits for them",
+        evidence="below answer_timeout_s; not varied",
+    )  # fmt: skip
+    max_sessions: int = setting(
+        1000, unit="1", range=(0, 1_000_000), raises="more tracked robots, more memory",
+        evidence="python -m benchmarks.serve --robots 1000",
+    )  # fmt: skip
+    session_timeout_s: float = setting(
+        600.0, unit="s", range=(0.0, 1e7), raises="silent robots are forgotten later",
+        evidence="not varied",
+    )  # fmt: skip
+    retry_after_s: int = setting(
+        1, unit="s", range=(0, 3600), raises="refused clients come back later",
+        evidence="not varied",
+    )  # fmt: skip

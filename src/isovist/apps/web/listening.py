@@ -1,14 +1,20 @@
-"""Open the socket that a server listens on."""
+"""Open the socket that an application listens on."""
 
 import socket
 
 from isovist.errors import InputError
 
 
-def listen(host: str, port: int, who: str = "The studio") -> socket.socket:
-    """Open a listening socket, or raise an error that says why it cannot be opened."""
+def listen(host: str, port: int, application: str = "The studio") -> socket.socket:
+    """Open a listening socket, or raise an error that says why it cannot be opened.
+
+    Args:
+        host: Address to listen on.
+        port: Port to listen on; 0 for a free one.
+        application: Name for the error.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Only where the protocol is named does asyncio send small pieces at once, not after 40 ms.
+    # asyncio sends small pieces at once, not after 40 ms, only where the protocol is named.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -18,7 +24,13 @@ def listen(host: str, port: int, who: str = "The studio") -> socket.socket:
         listener.close()
         reason = getattr(error, "strerror", None) or error
         raise InputError(
-            f"{who} cannot listen at {host}, port {port}: {reason}. Take another `port`.",
+            f"{application} cannot listen at {host}, port {port}: {reason}. Use another `port`.",
             code="unavailable",
         ) from error
     return listener
+
+
+def url_of(listener: socket.socket, host: str) -> str:
+    """Return the address of a listening socket for a browser or a client."""
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{listener.getsockname()[1]}/"

@@ -1,6 +1,6 @@
-"""Long answers line by line: progress while something goes on, then what came of it.
+"""Stream long answers line by line: progress while work goes on, then its result.
 
-Each line is a JSON object: `{"progress": 0.4}`, what a verb yields, or at the end an error:
+Each line is a JSON object: `{"progress": 0.4}`, a partial result, or at the end an error:
 `{"error": "…", "code": "…"}`.
 """
 
@@ -17,9 +17,8 @@ from starlette.responses import StreamingResponse
 from isovist.errors import ErrorCode, IsovistError
 
 log = logging.getLogger("isovist.studio")
-FAILED = "The studio failed at this; its terminal says more. The page goes on."
-NEWS = 0.02
-"""Least progress that is told."""
+FAILED = "An internal error occurred. The terminal of the program shows it."
+MIN_PROGRESS = 0.02
 
 
 def error_json(error: BaseException) -> dict[str, object]:
@@ -29,7 +28,7 @@ def error_json(error: BaseException) -> dict[str, object]:
     if isinstance(error, MultiPartException):
         return refusal_json(error.message, "unknown_format")
     if isinstance(error, MemoryError):
-        return refusal_json("The machine has not enough memory for this.", "too_large")
+        return refusal_json("The machine has not enough memory for this request.", "too_large")
     log.error("a request failed", exc_info=error)
     return refusal_json(FAILED, "failed")
 
@@ -39,53 +38,55 @@ def refusal_json(text: str, code: ErrorCode) -> dict[str, object]:
     return {"error": text, "code": code, "field": None}
 
 
-def lines(objects: Iterable[dict[str, Any]]) -> StreamingResponse:
+def stream(objects: Iterable[dict[str, Any]]) -> StreamingResponse:
     """Return a streaming response with one line of JSON per object; an error is the last line."""
 
-    def text() -> Iterator[str]:
+    def lines() -> Iterator[str]:
         try:
-            for told in objects:
-                yield json.dumps(told, separators=(",", ":"), allow_nan=False) + "\n"
+            for item in objects:
+                yield json.dumps(item, separators=(",", ":"), allow_nan=False) + "\n"
         except Exception as error:
             yield json.dumps(error_json(error)) + "\n"
 
-    return StreamingResponse(text(), media_type="application/x-ndjson")
+    return StreamingResponse(lines(), media_type="application/x-ndjson")
 
 
-def watched(work: Callable[[Callable[[float], None]], dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def with_progress(
+    work: Callable[[Callable[[float], None]], dict[str, Any]],
+) -> Iterator[dict[str, Any]]:
     """Run work in its own thread and yield its progress, then its result as `done`.
 
-    When nobody listens any more, the work ends at its next progress.
+    When the client has left, the work ends at its next progress.
     """
-    news: queue.SimpleQueue[dict[str, Any] | BaseException] = queue.SimpleQueue()
+    messages: queue.SimpleQueue[dict[str, Any] | BaseException] = queue.SimpleQueue()
     stop, last = threading.Event(), -1.0
 
-    def tell(share: float) -> None:
+    def advance(share: float) -> None:
         nonlocal last
         if stop.is_set():
-            raise UnheardError
-        if share - last >= NEWS:
+            raise ClientLeftError
+        if share - last >= MIN_PROGRESS:
             last = share
-            news.put({"progress": round(share, 3)})
+            messages.put({"progress": round(share, 3)})
 
     def run() -> None:
         try:
-            news.put({"done": work(tell)})
+            messages.put({"done": work(advance)})
         except BaseException as error:
-            news.put(error)
+            messages.put(error)
 
     threading.Thread(target=run, daemon=True, name="isovist-studio").start()
     try:
         while True:
-            told = news.get()
-            if isinstance(told, BaseException):
-                raise told
-            yield told
-            if "done" in told:
+            message = messages.get()
+            if isinstance(message, BaseException):
+                raise message
+            yield message
+            if "done" in message:
                 return
     finally:
         stop.set()
 
 
-class UnheardError(Exception):
+class ClientLeftError(Exception):
     """Raised to end work whose client has left."""

@@ -1,6 +1,6 @@
-"""Files that were dropped on the page: what they are, and what is in them.
+"""Read uploaded files: maps, scans and logs.
 
-They are written to a folder of their own under names that cannot lead out of it, read by the same
+Files are written to a folder of their own under names that cannot lead out of it, read by the same
 readers as at the command line, and removed.
 """
 
@@ -8,12 +8,14 @@ import json
 import re
 import unicodedata
 import zipfile
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
 from isovist.atlas.data.store import read_atlas
 from isovist.errors import FileError
@@ -26,108 +28,132 @@ from isovist.io.settings import LIMITS
 from isovist.sensing.cloud_log import CloudLog
 from isovist.sensing.log import Log
 from isovist.storage.files import quote
+from isovist.storage.locations import MANIFEST
 
-MOST_FILES = 500
-"""Of one drop: a library is a hundred, and a folder of clouds has one for each."""
-_IMAGES = (".pgm", ".png", ".bmp", ".jpg", ".jpeg")
-_ODD = re.compile(r"[^\w.+ -]")
-_NAME_BYTES = 200
-"""Longest name of a file on common file systems, with room for what is added to it."""
+if TYPE_CHECKING:
+    from starlette.datastructures import FormData
+    from starlette.requests import Request
+
+    from isovist.apps.web.limits import Limits
+
+IMAGES = (".pgm", ".png", ".bmp", ".jpg", ".jpeg")
+UNSAFE = re.compile(r"[^\w.+ -]")
+MAX_NAME_BYTES = 200
+BAG_METADATA = "metadata.yaml"
 Progress = Callable[[float], None]
+
+
+@asynccontextmanager
+async def uploaded_files(
+    request: "Request", limits: "Limits"
+) -> "AsyncIterator[tuple[dict[str, bytes], FormData]]":
+    """Read the form of a request; yield the content of each `file` by name, and the form."""
+    async with request.form(max_files=limits.max_files, max_fields=4) as form:
+        files = {
+            part.filename or "": await part.read()
+            for part in form.getlist("file")
+            if not isinstance(part, str)
+        }
+        yield files, form
 
 
 def safe_path(name: str) -> Path:
     """Return a relative path of at most one folder and a file, without unsafe characters."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
     parts = tuple(part for part in parts if part not in ("/", ".."))
-    clean = [_clean_name(part) for part in parts[-2:]]
-    if not clean or any(part.strip(". ") == "" for part in clean):
-        raise FileError(f"{quote(name)} is no name of a file.")
-    return Path(*clean)
+    names = [_safe_name(part) for part in parts[-2:]]
+    if not names or any(part.strip(". ") == "" for part in names):
+        raise FileError(f"{quote(name)} is not a file name. Rename the file.")
+    return Path(*names)
 
 
-def _clean_name(name: str) -> str:
-    """Keep letters of all scripts, in one spelling; cut the beginning of what is too long."""
-    clean = _ODD.sub("_", unicodedata.normalize("NFC", name))
-    return clean.encode("utf-8", "replace")[-_NAME_BYTES:].decode("utf-8", "ignore")
+def _safe_name(name: str) -> str:
+    """Keep letters of all scripts, in one spelling; cut the beginning of a long name."""
+    safe = UNSAFE.sub("_", unicodedata.normalize("NFC", name))
+    return safe.encode("utf-8", "replace")[-MAX_NAME_BYTES:].decode("utf-8", "ignore")
 
 
-def write_upload(folder: Path, name: str, data: bytes) -> Path:
-    """Write an uploaded file into a folder; raise an error if its name is taken."""
-    path = folder / safe_path(name)
-    if path.exists() or path.parent.is_file():
-        raise FileError(f"Two files are called {quote(path.name)}. Rename one.", code="file_exists")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    return path
+def write_uploads(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Write uploaded files into a folder; raise an error if two have the same name."""
+    paths = []
+    for name, data in files.items():
+        path = folder / safe_path(name)
+        if path.exists() or path.parent.is_file():
+            raise FileError(
+                f"Two files are called {quote(path.name)}. Rename one.", code="file_exists"
+            )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        paths.append(path)
+    return paths
 
 
 def main_file(folder: Path) -> Path:
     """Return the main file of an upload, or its folder if it has a manifest or is a KITTI log."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     if (folder / "velodyne").is_dir():
-        return _kitti(folder, files)
-    manifests = [path for path in files if path.name in ("manifest.json", "metadata.yaml")]
-    if manifests:
-        inner = manifests[0].parent if manifests[0].parent != folder else _gathered(folder)
-        if manifests[0].name == "metadata.yaml":
+        return _kitti_folder(folder, files)
+    manifest = next((path for path in files if path.name in (MANIFEST, BAG_METADATA)), None)
+    if manifest is not None:
+        inner = manifest.parent if manifest.parent != folder else _gather(folder)
+        if manifest.name == BAG_METADATA:
             _check_bag(inner)
         return inner
-    known = [path for path in files if path.suffix.lower() not in _IMAGES]
-    if len(known) != 1:
-        images = ", ".join(path.name for path in files[:3])
-        if not known:
-            raise FileError(
-                f"{images}: an image is no map by itself. Drop the .yaml of the map with it."
-            )
+    mains = [path for path in files if path.suffix.lower() not in IMAGES]
+    if not mains:
+        names = ", ".join(path.name for path in files[:3])
+        raise FileError(f"{names}: a map needs its .yaml file too. Drop both together.")
+    if len(mains) > 1:
         raise FileError(
-            f"{len(known)} files that do not belong together: drop one map, one scan or one log "
-            "at a time."
+            f"These {len(mains)} files do not belong together. Drop one map, scan or log at a time."
         )
-    (main,) = known
+    (main,) = mains
     if main.suffix.lower() in (".yaml", ".yml"):
-        _bring_image(main, files)
+        _link_image(main, files)
     return main
 
 
-def _bring_image(main: Path, files: list[Path]) -> None:
-    """Let a ROS map name the image that was dropped with it, wherever that lay on its disk.
-
-    A map that names any other file is refused: it would be one of this machine.
-    """
-    if main.stat().st_size > LIMITS.yaml_bytes:
-        return  # the reader says what is wrong
+def _read_yaml(path: Path, max_bytes: int) -> Any:
+    """Return the content of a YAML file, or `None` if its reader will say what is wrong."""
+    if path.stat().st_size > max_bytes:
+        return None
     try:
-        fields = yaml.safe_load(main.read_bytes())
-        image = fields["image"]
-    except (yaml.YAMLError, TypeError, KeyError, RecursionError, ValueError):
-        return  # the reader says what is wrong
+        return yaml.safe_load(path.read_bytes())
+    except (yaml.YAMLError, TypeError, RecursionError, ValueError):
+        return None
+
+
+def _link_image(main: Path, files: list[Path]) -> None:
+    """Let a ROS map name the image that was uploaded with it, wherever it was on the disk.
+
+    A map that names any other file is refused: that would be a file of this machine.
+    """
+    fields = _read_yaml(main, LIMITS.yaml_bytes)
+    image = fields.get("image") if isinstance(fields, dict) else None
     if not isinstance(image, str) or not image:
-        return
+        return  # the reader says what is wrong
     name = safe_path(image).name
-    found = next((path for path in files if path.name == name), None)
-    if found is None:
+    path = next((path for path in files if path.name == name), None)
+    if path is None:
         raise FileError(f"{main.name}: its image {quote(name)} is missing. Drop both together.")
-    found.rename(main.parent / name)
+    path.rename(main.parent / name)
     main.write_text(yaml.safe_dump({**fields, "image": name}), encoding="utf-8")
 
 
 def _check_bag(folder: Path) -> None:
-    """An error unless a ROS 2 bag names files of its own folder only."""
-    if (folder / "metadata.yaml").stat().st_size > LIMITS.bag_metadata_bytes:
-        return  # the reader says what is wrong
+    """Raise an error unless a ROS 2 bag names files of its own folder only."""
+    fields = _read_yaml(folder / BAG_METADATA, LIMITS.bag_metadata_bytes)
     try:
-        told = yaml.safe_load((folder / "metadata.yaml").read_bytes())
-        names = told["rosbag2_bagfile_information"]["relative_file_paths"]
-        inside = all(Path(str(name)).name == str(name) for name in names)
-    except (yaml.YAMLError, TypeError, KeyError, RecursionError, ValueError):
+        names = fields["rosbag2_bagfile_information"]["relative_file_paths"]
+        is_inside = all(Path(str(name)).name == str(name) for name in names)
+    except (TypeError, KeyError, ValueError):
         return  # the reader says what is wrong
-    if not inside:
+    if not is_inside:
         raise FileError(f"{folder.name} names files outside of its folder.")
 
 
-def _kitti(folder: Path, files: list[Path]) -> Path:
-    """A folder in the layout of KITTI again, of whose names only the last two parts are left."""
+def _kitti_folder(folder: Path, files: list[Path]) -> Path:
+    """Restore the layout of a KITTI log, of whose paths only the last two parts were kept."""
     texts = [path for path in files if path.suffix.lower() == ".txt"]
     inner = next((path.parent for path in texts if path.parent != folder), folder / "clouds")
     inner.mkdir(exist_ok=True)
@@ -136,8 +162,8 @@ def _kitti(folder: Path, files: list[Path]) -> Path:
     return inner
 
 
-def _gathered(folder: Path) -> Path:
-    """A folder of its own for the files of an atlas that were dropped without theirs."""
+def _gather(folder: Path) -> Path:
+    """Move the files of an atlas that were uploaded without their folder into one."""
     inner = folder / "atlas"
     inner.mkdir(exist_ok=True)
     for path in sorted(folder.iterdir()):
@@ -152,12 +178,12 @@ def kind_of(main: Path) -> str:
     A point cloud may be a map or a scan; here it is a map.
     """
     if main.is_dir():
-        return "map" if (main / "manifest.json").exists() else "log"
+        return "map" if (main / MANIFEST).exists() else "log"
     suffix = main.suffix.lower()
     if suffix == ".json":
-        return "map" if _is_plan(main) else "scan"
+        return "map" if _is_geojson(main) else "scan"
     if suffix == ".npz":
-        return "log" if _is_set(main) else "scan"
+        return "log" if _has_many_scans(main) else "scan"
     tables = {"map": MAP_FORMATS, "log": LOG_FORMATS, "scan": SCAN_FORMATS}
     for kind, formats in tables.items():
         if format_of(main, formats) is not None:
@@ -168,17 +194,15 @@ def kind_of(main: Path) -> str:
     )
 
 
-def _is_plan(path: Path) -> bool:
-    """Whether a JSON file is GeoJSON."""
+def _is_geojson(path: Path) -> bool:
     try:
-        head = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
         return False
-    return isinstance(head, dict) and isinstance(head.get("type"), str)
+    return isinstance(content, dict) and isinstance(content.get("type"), str)
 
 
-def _is_set(path: Path) -> bool:
-    """Whether an .npz file holds many scans."""
+def _has_many_scans(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             names = [name.removesuffix(".npy") for name in archive.namelist()]
@@ -187,7 +211,7 @@ def _is_set(path: Path) -> bool:
         return False
 
 
-def read_drive(
+def read_log_or_clouds(
     path: Path,
     scan_topic: str | None = None,
     odometry_topic: str | None = None,
@@ -199,7 +223,7 @@ def read_drive(
     return read_log(path, scan_topic=scan_topic, odometry_topic=odometry_topic, progress=progress)
 
 
-def read_site(path: Path, progress: Progress) -> Any:
+def read_atlas_or_map(path: Path, progress: Progress | None = None) -> Atlas:
     """Read the atlas of a folder, or build one from a map file."""
     if path.is_dir():
         return read_atlas(path)

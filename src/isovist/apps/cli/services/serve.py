@@ -26,8 +26,8 @@ def serve(
     workers: Annotated[
         int | None,
         typer.Option(
-            help="Processes that share the scans, on one core each: for many cores, or a card. "
-            "Threads of one process if not given."
+            help="Worker processes that answer requests, on one core each; one per core if not "
+            "given, or a single one with a card."
         ),
     ] = None,
     zenoh: Annotated[
@@ -39,12 +39,9 @@ def serve(
     ] = None,
 ) -> None:
     """Answer scans that are sent over HTTP, until Ctrl-C; the page at / says how to ask."""
-    from isovist.apps.server.start import start
+    from isovist.apps.server.start import ServeOptions, start
     from isovist.compute.registry import set_default_backend
 
     if backend is not None:
         set_default_backend(backend)
-    start(
-        library, host=host, port=port, token_file=token_file, memory=memory, zenoh=zenoh,
-        workers=workers,
-    )  # fmt: skip
+    start(ServeOptions(library, host, port, token_file, memory, workers, zenoh))

@@ -27,9 +27,6 @@ def studio(
     ] = True,
 ) -> None:
     """Show maps and answers in the browser, on this machine alone, until Ctrl-C."""
-    from isovist.apps.studio.start import start
+    from isovist.apps.studio.start import StudioOptions, start
 
-    start(
-        world, log, host=host, port=port, browser=browser,
-        scan_topic=scan_topic, odometry_topic=odometry_topic,
-    )  # fmt: skip
+    start(StudioOptions(world, log, host, port, browser, scan_topic, odometry_topic))

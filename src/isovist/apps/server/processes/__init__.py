@@ -1,1 +1,1 @@
-"""Worker processes of the server, and its connections."""
+"""Worker processes, which answer the requests of the server."""

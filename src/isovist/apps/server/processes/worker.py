@@ -1,27 +1,38 @@
-"""A process that answers requests, for the server that began it (`workers`).
+"""A worker process, which answers requests for the server that started it.
 
     python -m isovist.apps.server.processes.worker
 
-From its standard input it reads the limits, then questions, a few at a time; what becomes of them
-goes to its standard output.
+It reads the limits and then batches of requests from its standard input, and writes the replies to
+its standard output.
 """
 
+import json
 import pickle
 import signal
-from collections.abc import Hashable
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from isovist.apps.server.handlers import Answered, Asked, Question, Search, Told, checked, locating
-from isovist.apps.server.sessions import Robot, Sessions, begun
+from isovist.apps.server.processes.messages import Batch, Call, Reply
+from isovist.apps.server.requests import BEGIN, CHECK, LOCATE, Body, pose_of, region_of, spread_of
+from isovist.apps.server.sessions import Robot, Sessions
+from isovist.apps.web.errors import RefusedError, unknown_map
+from isovist.apps.web.fields import Fields
 from isovist.apps.web.limits import Limits
-from isovist.atlas.base import AnyScan
+from isovist.atlas.base import Atlas
 from isovist.atlas.library import Library
-from isovist.errors import InputError, IsovistError
-from isovist.localization.locate import compile_kernels
+from isovist.compute.registry import active_backend
+from isovist.errors import FileError, InputError, IsovistError
+from isovist.localization.certify import certify_answer
+from isovist.localization.check import check
+from isovist.localization.hints import hints
+from isovist.localization.locate import compile_kernels, locate
 from isovist.localization.workers import answer_each, run
+from isovist.report.answers import answer_json
+from isovist.report.checks import check_json
+
+Json = dict[str, Any]
 
 
-class Desk:
+class Worker:
     """State of a worker process: its maps and the robots that it tracks.
 
     Args:
@@ -32,58 +43,119 @@ class Desk:
         self.limits, self.robots = limits, Sessions[Robot](limits)
         self.library: Library | None = None
 
-    def answer(self, asked: Asked) -> list[Answered]:
-        """Answer several requests, and locate scans with equal options together."""
-        if asked.library is not None:
+    def answer(self, batch: Batch) -> list[Reply]:
+        """Answer the requests of a batch, in order."""
+        if batch.library is not None:
             if self.library is not None:
-                asked.library.keep(self.library)
-            self.library = asked.library
-        if not asked.questions:
+                batch.library.keep(self.library)
+            self.library = batch.library
+        if not batch.calls:
             compile_kernels(self._maps[next(iter(self._maps))])
-        answers = [Answered() for _ in asked.questions]
-        alike: dict[Hashable, list[tuple[Answered, Search, AnyScan]]] = {}
-        for one, answer in zip(asked.questions, answers, strict=True):
-            try:
-                if one.verb == "locate":
-                    search, scan = locating(one.body, self._maps, self.limits, answer.noted)
-                    alike.setdefault(search.kind, []).append((answer, search, scan))
-                else:
-                    answer.tell(self._told(one, answer.noted))
-            except IsovistError as error:
-                answer.error = error
-        for some in alike.values():
-            (_, search, _), *_ = some
-            told = search.run(scan for *_, scan in some)
-            for (answer, *_), words in zip(some, told, strict=True):
-                if isinstance(words, InputError):
-                    answer.error = words
-                else:
-                    answer.tell(words)
-        return answers
+        if all(call.verb == "locate" for call in batch.calls):  # a card locates two at a time
+            replies = active_backend().map_in_order(lambda _k, call: self._reply(call), batch.calls)
+            return list(replies)
+        return [self._reply(call) for call in batch.calls]
 
     @property
     def _maps(self) -> Library:
-        assert self.library is not None  # it comes with what is first asked about any
+        assert self.library is not None  # it comes with the first batch
         return self.library
 
-    def _told(self, one: Question, noted: Told) -> Told:
-        if one.verb == "check":
-            return checked(one.body, self._maps, self.limits, noted)
-        if one.verb == "begin":
-            robot = Robot.of(one.body, self._maps, self.limits, noted)
-            return begun(self.robots.begin(robot, one.key), self.limits)
-        if one.verb == "update":
-            return self.robots.get(one.key).update(one.body)
-        self.robots.drop(one.key)
+    def _reply(self, call: Call) -> Reply:
+        reply = Reply()
+        try:
+            answer = self._answer(call, reply)
+        except IsovistError as error:
+            reply.error = error
+        else:
+            if "verdict" in answer:
+                reply.log_fields["verdict"] = answer["verdict"]
+            text = json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            reply.content = text.encode()
+        return reply
+
+    def _answer(self, call: Call, reply: Reply) -> Json:
+        match call.verb:
+            case "locate" | "prove":
+                return self._locate(call, reply)
+            case "check":
+                return self._check(call.body, reply)
+            case "begin":
+                return self._begin(call, reply)
+            case "update":
+                return self.robots.get(call.session).update(call.body)
+            case "end":
+                self.robots.drop(call.session)
         return {}
+
+    def _locate(self, call: Call, reply: Reply) -> Json:
+        fields, maps = self._fields(call.body, LOCATE, reply)
+        region = _region_of(fields, maps)
+        options: Json = {"region": region, "prove": fields.switch("prove")}
+        for name in ("tilt", "any_attitude"):
+            options[name] = fields.switch(name)
+        if options["prove"]:
+            max_s = self.limits.proof_budget_s
+            options["budget_s"] = fields.number("budget_s", max_s, low=0.0, high=max_s)
+        has_hints, has_certificate = fields.switch("hints", True), fields.switch("certificate")
+        scan = call.body.scan(fields)
+        if options["prove"] and call.verb == "locate":
+            reply.needs_proof = True
+            return {}
+        answer = locate(maps, scan, **options)
+        if has_certificate:
+            answer = certify_answer(maps, scan, answer)
+        return answer_json(answer, hints(maps, scan, answer, region=region) if has_hints else ())
+
+    def _check(self, body: Body, reply: Reply) -> Json:
+        fields, maps = self._fields(body, CHECK, reply)
+        if not isinstance(maps, Atlas):
+            raise InputError(
+                "There are several maps. Give the `map` of the pose.", code="missing", field="map"
+            )
+        scan, pose, spread = body.scan(fields), pose_of(fields), spread_of(fields)
+        return check_json(check(maps, scan, pose, spread, thorough=fields.switch("thorough")))
+
+    def _begin(self, call: Call, reply: Reply) -> Json:
+        fields, maps = self._fields(call.body, BEGIN, reply)
+        self.robots.begin(Robot.of(fields, maps), call.session)
+        return {"session": call.session, "expires_s": self.limits.session_timeout_s}
+
+    def _fields(
+        self, body: Body, names: tuple[str, ...], reply: Reply
+    ) -> tuple[Fields, Atlas | Library]:
+        """Return the fields of a request and its map, or all maps if it names none of several."""
+        fields = body.fields(names)
+        name = fields.text("map")
+        if name:
+            reply.log_fields["map"] = name
+        elif len(self._maps) > 1:
+            return fields, self._maps
+        name = name or next(iter(self._maps))
+        if name not in self._maps:
+            raise unknown_map(name)
+        try:
+            return fields, self._maps[name]
+        except FileError as error:  # of the folder, not of the request
+            raise RefusedError(503, str(error), self.limits.retry_after_s) from error
+
+
+def _region_of(fields: Fields, maps: Atlas | Library) -> Any:
+    """Return the search region of a request, which needs one map."""
+    region = region_of(fields)
+    if region is not None and not isinstance(maps, Atlas):
+        raise InputError.about(
+            ("near", "heading"), "are about one map. Give its name as `map`.", code="missing"
+        )
+    return region
 
 
 def work(read: BinaryIO, write: BinaryIO) -> None:
-    """Read messages from the server and write the answers until the input ends."""
-    answer_each(read, write, Desk(pickle.load(read)).answer)
+    """Answer the messages of the server until its input ends."""
+    answer_each(read, write, Worker(pickle.load(read)).answer)
 
 
 if __name__ == "__main__":
-    for told_to_end in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(told_to_end, signal.SIG_IGN)  # the server ends it when all is answered
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, signal.SIG_IGN)  # the server ends it when all requests are answered
     run(work)

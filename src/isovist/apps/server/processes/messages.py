@@ -1,0 +1,56 @@
+"""Messages between the server and its worker processes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from isovist.apps.server.requests import Body
+from isovist.atlas.library import Library
+
+Verb = Literal["locate", "prove", "check", "begin", "update", "end"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """One request for a worker process.
+
+    Attributes:
+        verb: What to do; `begin`, `update` and `end` are about a tracking session.
+        body: Body of the request.
+        session: Key of the tracking session; empty for other requests.
+    """
+
+    verb: Verb
+    body: Body
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """A message to a worker process.
+
+    Attributes:
+        library: The maps; `None` to keep those that the worker has.
+        calls: The requests to answer; empty to let the worker only compile its kernels.
+    """
+
+    library: Library | None
+    calls: Sequence[Call]
+
+
+@dataclass(slots=True, eq=False)
+class Reply:
+    """Result of a request from a worker process.
+
+    Attributes:
+        log_fields: Map and verdict, for the log.
+        content: The answer as JSON.
+        error: The error, if there is no answer.
+        needs_proof: Whether the request was not answered because it asks for a proof, which a
+            process of its own computes.
+    """
+
+    log_fields: dict[str, Any] = field(default_factory=dict)
+    content: bytes = b""
+    error: Exception | None = None
+    needs_proof: bool = False
