@@ -33,26 +33,26 @@ def main() -> None:
     count = parser.parse_args().scans
     if count < 4:
         parser.error(f"--scans must be 4 or more, got {count}")
-    world, every = site(640, 1), threads.COUNT
+    world, every = site(640, 1), threads.THREADS
     atlas = iv.build(world)
     scans = [scan for _, scan in random_scans(world, world, SENSOR, count, seed=6)]
     iv.locate(atlas, scans[0])
     few = scans[: count // 4]
     told(f"loop, {every} cores", len(few), lambda: [iv.locate(atlas, scan) for scan in few])
     try:
-        threads.COUNT = 1
+        threads.THREADS = 1
         told("loop, one core", len(few), lambda: [iv.locate(atlas, scan) for scan in few])
         for cores in sorted({2, 4, 8, every}):
             if 1 < cores <= every:
-                threads.COUNT = cores
+                threads.THREADS = cores
                 ask = asking(atlas)
                 told(
                     f"threads, {cores}",
                     count,
-                    lambda: list(threads.in_order(ask, scans, cores)),  # noqa: B023
+                    lambda: list(threads.map_in_order(ask, scans, cores)),  # noqa: B023
                 )
     finally:
-        threads.COUNT = every
+        threads.THREADS = every
     with Workers(atlas, every) as workers:
         iv.locate_many(atlas, scans, workers=workers)
         many = 4 * scans

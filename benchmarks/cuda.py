@@ -21,7 +21,7 @@ import isovist as iv
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.compute.cuda.backend import CudaCompute
 from isovist.compute.cuda.description import Lattice, sweep
-from isovist.compute.infra.threads import COUNT
+from isovist.compute.infra.threads import THREADS
 from isovist.compute.registry import available_backends, use_backend
 from isovist.compute.requests import RaySet
 from isovist.localization.complete import complete
@@ -194,7 +194,7 @@ def main() -> None:
     searching(1000)
     searching(cells)
     locating(scans)
-    answering(20 * scans, COUNT)
+    answering(20 * scans, THREADS)
 
 
 if __name__ == "__main__":

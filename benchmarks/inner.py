@@ -3,7 +3,7 @@
     python -m benchmarks.inner
 
 On one core.  Rays: 180 from each of 500 random places of a generated office floor, in groups
-(`compute.rays.ray_packet`) and one by one (`compute.rays.grid2d.cast_one`), which must agree.
+(`compute.rays.ray_packet`) and one by one (`compute.rays.grid2d.cast_ray`), which must agree.
 Costs: all nodes of that floor against a scan of 270° at every heading, by 16 bits
 (`compute.search.correlate`), in terms per second, beside those of one row of headings that stays in
 the first cache (`compute.search.correlate_terms`) and beside singles added up by numpy, heading by
@@ -25,12 +25,12 @@ from isovist.atlas.base import AnyScan
 from isovist.atlas.build import build
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.matching.channels import Window
-from isovist.compute.fitting.align2d import align
+from isovist.compute.fitting.align2d import align_2d
 from isovist.compute.infra import threads
-from isovist.compute.infra.simd import SINGLES
-from isovist.compute.likelihood.score2d import score
-from isovist.compute.rays.grid2d import cast_one
-from isovist.compute.rays.packet_traversal import STATE
+from isovist.compute.infra.simd import FLOAT_LANES
+from isovist.compute.likelihood.score2d import score_2d
+from isovist.compute.rays.grid2d import cast_ray
+from isovist.compute.rays.packet_traversal import STATE_ROWS
 from isovist.compute.rays.ray_packet import cast_fan
 from isovist.compute.search.correlate_terms import add_terms
 from isovist.localization.search import best_headings
@@ -47,7 +47,10 @@ SENSOR = Lidar(field_of_view=np.radians(270.0), beams=270, range_max=12.0, noise
 
 @njit(nogil=True, error_model="numpy")  # type: ignore[misc]
 def in_groups(skip, places, along, across, reach, ranges, endings):  # type: ignore[no-untyped-def]
-    rays, at = np.empty((STATE, SINGLES), dtype=np.float32), np.empty(SINGLES, dtype=np.int32)
+    rays, at = (
+        np.empty((STATE_ROWS, FLOAT_LANES), dtype=np.float32),
+        np.empty(FLOAT_LANES, dtype=np.int32),
+    )
     for q in range(len(places)):
         x, y = places[q]
         cast_fan(skip, x, y, along, across, reach, rays, at, ranges[q], endings[q])
@@ -57,7 +60,7 @@ def in_groups(skip, places, along, across, reach, ranges, endings):  # type: ign
 def one_by_one(skip, places, along, across, reach, ranges, endings):  # type: ignore[no-untyped-def]
     for q in range(len(places)):
         for k in range(len(along)):
-            ray = cast_one(skip, places[q, 0], places[q, 1], along[k], across[k], reach)
+            ray = cast_ray(skip, places[q, 0], places[q, 1], along[k], across[k], reach)
             ranges[q, k], endings[q, k] = ray[0], ray[1]
 
 
@@ -88,7 +91,8 @@ def rays(atlas: PlaneAtlas) -> None:
     assert (found[0][1] == found[1][1]).all()
     group, alone = (1e9 * t for t in took)
     print(
-        f"a ray: {group:.0f} ns in groups of {SINGLES}, {alone:.0f} ns alone, {alone / group:.2f} ×"
+        f"a ray: {group:.0f} ns in groups of {FLOAT_LANES}, {alone:.0f} ns alone, "
+        f"{alone / group:.2f} ×"
     )
 
 
@@ -123,7 +127,7 @@ def fits(atlas: PlaneAtlas, scan: AnyScan) -> None:
     poses, normal, widths = atlas.to_cells(places), np.empty((PLACES, 8)), np.full(7, 0.1 / unit)
     work = PLACES * len(beams)
     fit = best_of(
-        lambda: align(
+        lambda: align_2d(
             atlas.wall_distance, beams.ends / unit, np.empty(0), widths, 0.02, poses.copy(), normal
         )
     )
@@ -131,7 +135,7 @@ def fits(atlas: PlaneAtlas, scan: AnyScan) -> None:
     model[9] = 1.0  # nothing is behind a wall
     ratings, kinds = np.empty((PLACES, len(beams)), "f4"), np.empty((PLACES, len(beams)), "u1")
     fixed = (atlas.clear, atlas.bare, atlas.wall_distance, unit, model, beams.ends, np.empty(0))
-    rate = best_of(lambda: score(*fixed, poses, ratings, kinds))
+    rate = best_of(lambda: score_2d(*fixed, poses, ratings, kinds))
     ends = np.concatenate([Pose.from_vector(p).apply(beams.ends / unit) for p in poses])
 
     def plain() -> None:
@@ -156,7 +160,7 @@ def _plain(nodes: NDArray[np.float32], window: Window, short: float) -> FloatArr
 
 
 def main() -> None:
-    threads.stay_on_one_core()
+    threads.use_one_core()
     floor = office_floor(0, length=40.0, rows=6)
     world = OccupancyMap.from_segments(floor.plan.walls.reshape(-1, 2, 2), 0.05)
     atlas = build(world)

@@ -41,7 +41,7 @@ def on_one_core(work: Callable[[], list[Answer]]) -> Callable[[], list[Answer]]:
     """The same, whose loops are not shared out."""
 
     def alone() -> list[Answer]:
-        with threads.alone():
+        with threads.single_threaded():
             return work()
 
     return alone
@@ -85,7 +85,7 @@ def main() -> None:
             differing += sum(not same(a, b) for a, b in zip(one, other, strict=True))
         spent = np.array([[one[1:] for one in told] for told in ran]).min(axis=0)
         (looped, shared, single), cpu = 1e3 / len(scans) * spent.T
-        most = threads.COUNT * looped / single
+        most = threads.THREADS * looped / single
         ratios = looped / shared, single / shared, most
         cells = [f"{value:.1f}" for value in (looped, single, shared)]
         cells += [f"{value:.2f}" for value in ratios] + [f"{value:.1f}" for value in cpu[:2]]

@@ -22,7 +22,7 @@ import numpy as np
 from isovist.arrays import FloatArray
 from isovist.basis.directional_basis import fibonacci_sphere
 from isovist.compute.infra import threads
-from isovist.compute.trees.flatten import WIDE
+from isovist.compute.trees.flatten import NODE_WIDTH
 from isovist.maps.surfaces.mesh_map import MeshMap
 
 RAYS = 400_000
@@ -92,9 +92,9 @@ def faster_of(
 def main() -> None:
     alone = "--cpu" in sys.argv[1:]
     count, clock = (1, time.process_time) if alone else (2, time.perf_counter)
-    threads.COUNT = min(count, threads.COUNT)
-    said = "CPU time of one thread" if alone else f"{threads.COUNT} threads"
-    print(f"{platform.machine()}, nodes of {WIDE} children, {said}\n")
+    threads.THREADS = min(count, threads.THREADS)
+    said = "CPU time of one thread" if alone else f"{threads.THREADS} threads"
+    print(f"{platform.machine()}, nodes of {NODE_WIDTH} children, {said}\n")
     try:
         import open3d
     except (ImportError, OSError):

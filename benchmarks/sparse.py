@@ -150,7 +150,7 @@ def _told(
     if count == 1:
         yield from map(asked, jobs)
         return
-    with get_context("spawn").Pool(count, threads.stay_on_one_core) as pool:
+    with get_context("spawn").Pool(count, threads.use_one_core) as pool:
         yield from pool.imap_unordered(asked, jobs)
 
 

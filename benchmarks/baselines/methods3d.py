@@ -24,7 +24,7 @@ from benchmarks.baselines.availability import histograms, left_out
 from isovist.arrays import FloatArray
 from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.atlas.data.surfaces import bare_walls
-from isovist.compute.infra.threads import COUNT
+from isovist.compute.infra.threads import THREADS
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
 from isovist.poses import Pose3
@@ -219,14 +219,14 @@ def gicp(arena: Arena) -> Callable[[CloudScan, Pose3], Pose3]:
     """A fit of the points of a scan to those of the map, from a first pose T_map_sensor."""
     import small_gicp
 
-    there, tree = small_gicp.preprocess_points(arena.points, num_threads=COUNT)
+    there, tree = small_gicp.preprocess_points(arena.points, num_threads=THREADS)
 
     def fit(scan: CloudScan, pose: Pose3) -> Pose3:
-        cloud, _ = small_gicp.preprocess_points(scan.points, num_threads=COUNT)
+        cloud, _ = small_gicp.preprocess_points(scan.points, num_threads=THREADS)
         start = np.eye(4)
         start[:3, :3], start[:3, 3] = pose.rotation, pose.position
         solved = small_gicp.align(
-            there, cloud, tree, init_T_target_source=start, num_threads=COUNT
+            there, cloud, tree, init_T_target_source=start, num_threads=THREADS
         )  # fmt: skip
         return _from_square(solved.T_target_source)
 

@@ -80,16 +80,3 @@ def test_a_read_only_installation_compiles_into_a_temporary_folder():
     done = in_a_new_process(code)
     assert done.stderr.startswith("isovist: ")
     assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.slow
-def test_a_kept_kernel_is_read_without_what_only_compiling_needs():
-    code = (
-        "import sys\n"
-        "from isovist.compute.grids.mapping import count_hits as asked\n"
-        "asked.compile()\n"
-        "hits, known = asked.loop.stats.cache_hits, 'numba.np.arraymath' in sys.modules\n"
-        "print(sum(hits.values()), known)\n"
-    )
-    in_a_new_process(code)  # so that it is kept
-    assert in_a_new_process(code).stdout == "1 False\n"

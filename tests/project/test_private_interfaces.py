@@ -9,12 +9,8 @@ import pytest
 @pytest.mark.parametrize(
     ("module", "path"),
     [
-        ("numba.core.caching", "FunctionCache._load_overload"),
-        ("numba.core.caching", "FunctionCache._impl_class"),
         ("numba.core.compiler", "Compiler"),
         ("numba.core.registry", "CPUDispatcher.get_call_template"),
-        ("numba.core.runtime.nrt", "rtsys"),
-        ("numba.np.linalg", "ensure_blas"),
         ("numba.core.event", "register"),
         ("rosbags.rosbag1.reader", "decompressors"),
         ("rosbags.rosbag2.storage_mcap", "DECOMPRESSORS"),

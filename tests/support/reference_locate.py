@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from tests.support.reference_beams import rate
 
 from isovist import Cell, OccupancyMap, Pose
 
@@ -108,22 +109,14 @@ def fit_step(field, ends, sigma, damping, pose, noise=None):
 
 def rating(world, walls, field, model, pose, bearing, z):
     """ℓ of one beam, equations (1) to (3) of `compute.likelihood.beam_model`; `pose` in m."""
-    sigma, longest, a, b, nearest, random, u, fading, slack, rate = model
+    longest, slack = model[1], model[8]
     direction = [math.cos(pose[2] + bearing), math.sin(pose[2] + bearing)]
     hit = world.cast(pose[:2], direction, maximum=longest)
     r, ending = float(hit.ranges), int(hit.endings)
-    unseen = ending != 0 and z > r - slack
+    in_unknown = ending != 0 and z > r - slack
     wall = r
-    if unseen and ending == 1:
+    if in_unknown and ending == 1:
         wall = float(walls.cast(pose[:2], direction, maximum=longest).ranges)
-    if z > wall + slack + rate * z:
-        miss = z - r
-    else:
-        end = world.to_grid(np.asarray(pose[:2]) + z * np.asarray(direction))
-        miss = bilinear(field, *end) * world.resolution
-    h = math.exp(-0.5 * (miss / sigma) ** 2) / (math.sqrt(2 * math.pi) * sigma)
-    if unseen:
-        p = u * h + (1.0 - u) * fading * math.exp(-fading * max(z - r, 0.0))
-    else:
-        p = a * h + (b / max(r, nearest) if z < r else 0.0)
-    return math.log(longest * p + random)
+    end = world.to_grid(np.asarray(pose[:2]) + z * np.asarray(direction))
+    near = bilinear(field, *end) * world.resolution
+    return rate(model, model[0], z, r, wall, near, in_unknown)[0]

@@ -4,6 +4,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
+from tests.support.reference_beams import rate
 
 import isovist as iv
 from isovist import Pose3, SpinningLidar, VoxelMap
@@ -89,7 +90,7 @@ def distance(field, x, y, z):
 
 def rate_beams(world, bare, field, model, shine, gloss, ends, strengths, pose):
     """ℓ and kind of each beam by `VoxelMap.cast`, as `compute.likelihood.score3d` says."""
-    sigma, longest, a, b, nearest, random, u, fading, slack, rate = model
+    sigma, longest, slack = model[0], model[1], model[8]
     unit = world.resolution
     place = Pose3(pose[0] * unit, pose[1] * unit, pose[2], pose[3] * unit, pose[4], pose[5])
     place = Pose3.from_matrix(place.rotation, place.position + world.corner)
@@ -100,28 +101,13 @@ def rate_beams(world, bare, field, model, shine, gloss, ends, strengths, pose):
         hit = world.cast(place.position, d, maximum=longest)
         r, ending, cell = float(hit.ranges), int(hit.endings), int(hit.walls)
         wall = r
-        unseen = ending != 0 and z > r - slack
-        if unseen and ending == 1:
+        in_unknown = ending != 0 and z > r - slack
+        if in_unknown and ending == 1:
             behind = bare.cast(place.position, d, maximum=longest)
             wall, cell = float(behind.ranges), int(behind.walls)
-        through = z > wall + slack + rate * z
         end = (place.position + z * d - world.corner) / unit
-        miss = z - r if through else distance(field, *end) * unit
-        h = math.exp(-0.5 * (miss / sigma) ** 2) / (math.sqrt(2.0 * math.pi) * sigma)
-        if unseen:
-            p = u * h + (1.0 - u) * fading * math.exp(-fading * max(z - r, 0.0))
-        else:
-            p = a * h + (b / max(r, nearest) if z < r else 0.0)
-        kind = 4
-        if miss <= 3.0 * sigma and not through:
-            kind = 0
-        elif unseen:
-            kind = 3
-        elif through:
-            kind = 2
-        elif z < r:
-            kind = 1
-        rating = math.log(longest * p + random)
+        near = distance(field, *end) * unit
+        rating, kind = rate(model, sigma, z, r, wall, near, in_unknown)
         if shine.size and kind == 0:
             if cell < 0 or abs(wall - z) > 3.0 * sigma + slack:
                 inside = int(world.index(place.position + z * d))

@@ -2,13 +2,13 @@
 
 import pickle
 
-from isovist.compute.infra.threads import alone
+from isovist.compute.infra.threads import single_threaded
 from isovist.localization import workers
 
 
 def in_one_thread(work):
     """What a function returns when no loop is shared out."""
-    with alone():
+    with single_threaded():
         return work()
 
 

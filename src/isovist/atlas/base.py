@@ -277,10 +277,10 @@ class Atlas(SearchSpace):
 
     def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
         """Return the poses at some nodes with given yaws (rad), shape (K, D)."""
-        from isovist.compute.search.topk import stand
+        from isovist.compute.search.topk import place_poses
 
         poses = np.empty((len(nodes), self.coordinates))
-        stand(self.places, np.ascontiguousarray(nodes), np.ascontiguousarray(yaws), poses)
+        place_poses(self.places, np.ascontiguousarray(nodes), np.ascontiguousarray(yaws), poses)
         return poses
 
     @property

@@ -16,7 +16,7 @@ from isovist.arrays import BoolArray, FloatArray, IntArray
 from isovist.atlas.base import AnyScan, Atlas, SearchSpace
 from isovist.atlas.matching.beams import Beams, Fit
 from isovist.atlas.settings import AtlasSettings, BeamModel
-from isovist.compute.infra.threads import hands, in_groups
+from isovist.compute.infra.threads import free_threads, map_in_groups
 from isovist.compute.requests import BeamRatings
 from isovist.errors import InputError
 from isovist.poses import AnyPose
@@ -168,16 +168,16 @@ class MultiMap(SearchSpace):
             own = self.maps[name].fit(beams, rows, widths, fitted, held=held)
             return replace(own, poses=own.poses + shift)
 
-        parts = in_groups(on_one, list(self._by_map(poses)), hands())
+        parts = map_in_groups(on_one, list(self._by_map(poses)), free_threads())
         fields = ("poses", "normal", "weight", "square")
         whole = Fit(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
         return whole.select(self._back(poses))
 
     def rate(self, beams: Beams, poses: FloatArray, model: BeamModel) -> BeamRatings:
-        told = in_groups(
+        told = map_in_groups(
             lambda part: self.maps[part[0]].rate(beams, part[1], model),
             list(self._by_map(poses)),
-            hands(),
+            free_threads(),
         )
         ratings, kinds = (np.concatenate(part) for part in zip(*told, strict=True))
         back = self._back(poses)

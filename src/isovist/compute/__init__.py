@@ -1,4 +1,4 @@
-"""Compiled loops and the backends that run them."""
+"""Run compiled loops, on the processor or on a graphics card."""
 
 from isovist.lazy import lazy_names
 

@@ -54,7 +54,7 @@ class CpuCompute:
         self, work: Callable[[int, Item], Result], items: Iterable[Item]
     ) -> Iterator[Result]:
         """Call work(number, item) by as many threads as help; yield the results in order."""
-        return threads.in_order(work, items, threads.at_once())
+        return threads.map_in_order(work, items, threads.max_jobs())
 
     def correlate(self, request: CorrelateRequest) -> HeadingCosts:
         """Compare nodes with a scan by `compute.search.correlate`."""
@@ -81,7 +81,7 @@ class CpuCompute:
         order = _order_by_place(request.poses)
         poses = request.poses.copy() if order is None else request.poses[order]
         sums = np.empty((len(poses), 8))
-        align2d.align(
+        align2d.align_2d(
             request.wall_distance, request.ends, request.sigmas, request.widths, request.damping,
             poses, sums,
         )  # fmt: skip
@@ -96,7 +96,9 @@ class CpuCompute:
         order = _order_by_place(request.poses)
         poses = request.poses if order is None else request.poses[order]
         ratings = empty_ratings(len(poses), len(request.ends))
-        score2d.score(*request.world, request.model, request.ends, request.sigmas, poses, *ratings)
+        score2d.score_2d(
+            *request.world, request.model, request.ends, request.sigmas, poses, *ratings
+        )
         if order is None:
             return ratings
         ordered = empty_ratings(len(poses), len(request.ends))
@@ -147,5 +149,5 @@ def _order_by_place(poses: FloatArray) -> IntArray | None:
     if len(poses) < MIN_ORDERED_POSES:
         return None
     order = np.empty(len(poses), dtype=np.int64)
-    topk.by_place(poses, SQUARE_CELLS, order)
+    topk.order_by_place(poses, SQUARE_CELLS, order)
     return order

@@ -10,7 +10,7 @@ def cheapest(costs: Float32Array, count: int) -> IntArray:
 
     Costs are contiguous, 0 or more, and at least `count`.
     """
-    from isovist.compute.search.topk import cheapest as cheapest_keys
+    from isovist.compute.search.topk import cheapest_keys
 
     keys = np.empty(count, dtype=np.uint64)
     cheapest_keys(np.ascontiguousarray(costs).view(np.uint32), keys)

@@ -124,7 +124,7 @@ def _tried(
     if jobs == 1:
         yield from map(ask, numbers)
         return
-    with get_context("spawn").Pool(jobs, threads.stay_on_one_core) as pool:
+    with get_context("spawn").Pool(jobs, threads.use_one_core) as pool:
         yield from pool.imap_unordered(ask, numbers)
 
 

@@ -15,7 +15,7 @@ from isovist.arrays import BoolArray, IntArray
 from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
 from isovist.atlas.data.surfaces import bare_walls
-from isovist.compute.infra.threads import COUNT, in_order
+from isovist.compute.infra.threads import THREADS, map_in_order
 from isovist.errors import InputError
 from isovist.evaluation.metrics import Outcome, Row, outcome_of, summarise
 from isovist.localization.answer import Verdict
@@ -124,7 +124,7 @@ def run_trials(atlas: Atlas, trials: Sequence[Trial], **how: Any) -> Iterator[Ou
         answer = locate(atlas, scan, **how)
         return outcome_of(atlas, scan, answer, trial.truth)
 
-    return in_order(ask, trials, 1 if how.get("prove") else COUNT)
+    return map_in_order(ask, trials, 1 if how.get("prove") else THREADS)
 
 
 def times_alone(atlas: Atlas, trials: Sequence[Trial], **how: Any) -> list[Mapping[str, float]]:

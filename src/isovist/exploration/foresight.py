@@ -73,7 +73,7 @@ def separate(
     along = unit_vectors(cells[..., 2:] + bearings).astype(np.float32)
     V, K, m = z.shape
     delta = np.empty((V, K, K, m), dtype=np.float32)
-    score2d.separate(
+    score2d.separate_views(
         atlas.wall_distance, atlas.world.resolution, atlas.model(replace(model, noise=blur)), z,
         along, cells[..., :2].astype(np.float32, order="C"), delta,
     )  # fmt: skip

@@ -25,7 +25,7 @@ from isovist.atlas.base import AnyScan, Atlas, SearchSpace
 from isovist.atlas.data.store import FARTHEST
 from isovist.atlas.matching.beams import Beams
 from isovist.atlas.multimap import MultiMap
-from isovist.compute.infra.threads import alone
+from isovist.compute.infra.threads import single_threaded
 from isovist.errors import InputError
 from isovist.localization.advice import advice
 from isovist.localization.answer import Answer, Estimate, Verdict
@@ -158,7 +158,7 @@ def check(
     stated = (here @ held.T_robot_level).vector
     claim = _Claim(pose, stated, spread, map)
     short = isinstance(site, Atlas) and site.dimension == 2 and not thorough
-    with alone() if short else nullcontext():
+    with single_threaded() if short else nullcontext():
         compared, stands = _judged(site, held, claim, chosen, thorough)
     return Check(
         compared.verdict, compared.reasons, pose, compared.fit, compared.rivals[: chosen.listed],

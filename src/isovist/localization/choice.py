@@ -19,7 +19,7 @@ from isovist.atlas.library import Library
 from isovist.atlas.matching.beams import Beams
 from isovist.atlas.matching.channels import Window
 from isovist.atlas.multimap import MultiMap
-from isovist.compute.infra.threads import hands, in_groups
+from isovist.compute.infra.threads import free_threads, map_in_groups
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.floors import Floors
@@ -133,7 +133,7 @@ class Choice:
 
         while len(ratings) < len(tried) and (library.most is not None or not _is_ahead(ratings)):
             some = tried[len(ratings) : len(ratings) + AHEAD[0]].tolist()
-            ratings = np.append(ratings, in_groups(rate, some, hands()))
+            ratings = np.append(ratings, map_in_groups(rate, some, free_threads()))
         tried = tried[: len(ratings)]
         order[: len(tried)] = tried[np.argsort(-ratings, kind="stable")]
         most = len(order) if library.most is None else min(library.most, len(order))

@@ -294,7 +294,7 @@ def _see(
 
     With them comes whether it is all boxes: when time is up, those of the others are 0.
     """
-    from isovist.compute.branch_and_bound.visibility import look_through
+    from isovist.compute.branch_and_bound.visibility import bound_small_boxes
 
     z = np.hypot(*beams.ends.T)
     behind = _behind(z, model, tops)
@@ -302,7 +302,7 @@ def _see(
     deficits, looked = np.zeros(len(boxes)), np.zeros(len(boxes), dtype=np.int64)
     for first in range(0, len(boxes), SEEN):
         some = slice(first, first + SEEN)
-        look_through(
+        bound_small_boxes(
             atlas.wall_distance, ceilings.codes, ceilings.pad, FRONTIERS, ceilings.walls,
             ceilings.unknown, atlas.clear, atlas.world.resolution, model, beams.ends[longest],
             boxes[some], *half, behind[longest], tops[longest], budget, deficits[some],

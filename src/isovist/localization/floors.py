@@ -66,15 +66,17 @@ class Floors:
 
         Of channels, so many `together` are one (`outlines`).
         """
-        from isovist.compute.search.lower_bounds import WIDTH
+        from isovist.compute.search.lower_bounds import BLOCK_NODES
 
         nodes = atlas.descriptors[::every]
         count, rings, n = nodes.shape
         n //= together
         step = float(np.log1p(atlas.settings.reach)) / LEVELS
-        table = np.full((-(-count // WIDTH), rings * n, WIDTH), UNKNOWN - LOWEST, dtype=np.int8)
+        table = np.full(
+            (-(-count // BLOCK_NODES), rings * n, BLOCK_NODES), UNKNOWN - LOWEST, dtype=np.int8
+        )
         for block, part in enumerate(table):
-            f = np.clip(nodes[block * WIDTH : (block + 1) * WIDTH], 0.0, FAR)
+            f = np.clip(nodes[block * BLOCK_NODES : (block + 1) * BLOCK_NODES], 0.0, FAR)
             if together > 1:
                 f, seen = mean_of(f, f < FAR, together)
                 f[~seen] = FAR
@@ -116,16 +118,24 @@ class Floors:
         self, window: Window, allowed: BoolArray, short: float, some: IntArray | None = None
     ) -> tuple[NDArray[np.uint16], int]:
         """The same in whole steps, and by how many they may be too many; one for each channel."""
-        from isovist.compute.search.lower_bounds import HIGHEST, TOGETHER, WIDTH, floors, floors_of
+        from isovist.compute.search.lower_bounds import (
+            BLOCK_NODES,
+            MAX_TERM,
+            TERMS_PER_BYTE,
+            lower_bounds,
+            lower_bounds_of,
+        )
 
         count = self.count if some is None else len(some)
-        least = np.full((-(-count // WIDTH), WIDTH), np.iinfo(np.uint16).max, dtype=np.uint16)
-        shorter, longer = (min(int(limit / self.step), HIGHEST) for limit in (short, 2.0 * short))
+        least = np.full(
+            (-(-count // BLOCK_NODES), BLOCK_NODES), np.iinfo(np.uint16).max, dtype=np.uint16
+        )
+        shorter, longer = (min(int(limit / self.step), MAX_TERM) for limit in (short, 2.0 * short))
         between = np.array([0, -longer, shorter])
         most = int(window.seen.sum(axis=(1, 2)).max(initial=0))
         for phase, seen in enumerate(window.seen):
             rings, columns = np.nonzero(seen)
-            pad = -rings.size % TOGETHER
+            pad = -rings.size % TERMS_PER_BYTE
             rows = np.zeros((rings.size + pad, 2), dtype=np.int64)
             rows[: rings.size] = np.column_stack([rings + window.ring, columns])
             middle = np.rint(window.values[phase][seen] / self.step)[:, None]
@@ -135,9 +145,9 @@ class Floors:
             heads = np.ascontiguousarray(allowed[phase :: len(window.seen)])
             given = (rows, levels, self.n, heads, most - rings.size, least)
             if some is None:
-                floors(self.table, *given)
+                lower_bounds(self.table, *given)
             else:
-                floors_of(self.table, some, *given)
+                lower_bounds_of(self.table, some, *given)
         return least.ravel()[:count], most
 
 

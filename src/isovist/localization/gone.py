@@ -36,18 +36,18 @@ def forgiven(
     settings: LocalizationSettings,
     bare: Float32Array | None = None,
 ) -> FloatArray:
-    """What `likelihood.aggregate.sum_up` says, with each wall that is not there counted once.
+    """What `likelihood.aggregate.sum_beams` says, with each wall that is not there counted once.
 
     Args:
         atlas: The map, described.
         beams: Of one scan or of several.
         poses: From where they were rated, shape (K, D).
         rated: ℓ and kind of each beam from each pose as it is, shape (K, m).
-        sums: What `sum_up` says of these, shape (K, 3 + C).
+        sums: What `sum_beams` says of these, shape (K, 3 + C).
         settings: How to rate, and what says nothing.
         bare: ℓ as if nothing stood in their way, shape (K, m), where it is known.
     """
-    from isovist.compute.likelihood.aggregate import forgive
+    from isovist.compute.likelihood.aggregate import credit_removed_walls
     from isovist.compute.likelihood.beam_model import THROUGH
 
     (ratings, kinds), least = rated, math.sqrt(settings.refuted[2])
@@ -58,7 +58,9 @@ def forgiven(
         bare = np.empty_like(ratings)
         bare[some], _ = rate(atlas, beams, poses[some], far(settings))
     eased = np.empty_like(sums)
-    forgive(ratings, kinds, bare, beams.order, beams.starts, beams.columns, least, sums, eased)
+    credit_removed_walls(
+        ratings, kinds, bare, beams.order, beams.starts, beams.columns, least, sums, eased
+    )
     return eased
 
 

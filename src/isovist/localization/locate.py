@@ -330,26 +330,39 @@ def compile_kernels(atlas: SearchSpace, *, prove: bool = False) -> None:
         return
     from isovist.compute.branch_and_bound.lattice_misses import count_misses
     from isovist.compute.branch_and_bound.upper_bounds import bound, tabulate
-    from isovist.compute.branch_and_bound.visibility import look_through
+    from isovist.compute.branch_and_bound.visibility import bound_small_boxes
     from isovist.compute.infra.compiled import compile_each
     from isovist.compute.infra.small_matrices import invert
-    from isovist.compute.likelihood.aggregate import forgive, refute, sum_up, total
-    from isovist.compute.search.correlate import code, correlate
-    from isovist.compute.search.lower_bounds import floors, floors_of
+    from isovist.compute.likelihood.aggregate import (
+        credit_removed_walls,
+        refute,
+        sum_beams,
+        sum_scores,
+    )
+    from isovist.compute.search.correlate import correlate, encode_scan
+    from isovist.compute.search.lower_bounds import lower_bounds, lower_bounds_of
     from isovist.compute.search.topk import (
-        cheapest,
-        cheapest_apart,
-        least_beside,
-        least_within,
-        spread,
+        cheapest_distinct,
+        cheapest_keys,
+        min_cost_near,
+        min_cost_within,
+        select_distinct,
     )
 
     ends = (bound, count_misses) if atlas.dimension == 3 else ()
-    large = (floors_of,) if atlas.size > MANY else ()
-    quick = (*((floors,) if pays(atlas) else ()), *large, *ends)
-    proving = (bound, tabulate, look_through) if prove and atlas.dimension == 2 else ()
-    searching = code, correlate, cheapest, cheapest_apart, spread, least_within, least_beside
-    always = *searching, sum_up, forgive, refute, total, invert
+    large = (lower_bounds_of,) if atlas.size > MANY else ()
+    quick = (*((lower_bounds,) if pays(atlas) else ()), *large, *ends)
+    proving = (bound, tabulate, bound_small_boxes) if prove and atlas.dimension == 2 else ()
+    searching = (
+        encode_scan,
+        correlate,
+        cheapest_keys,
+        cheapest_distinct,
+        select_distinct,
+        min_cost_within,
+        min_cost_near,
+    )
+    always = *searching, sum_beams, credit_removed_walls, refute, sum_scores, invert
     compile_each(*quick, *always, *atlas.kernels(), *proving)
     _COMPILED.add(kind)
 

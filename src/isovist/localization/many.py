@@ -83,7 +83,7 @@ def locate_many(
             if not isinstance(kept, Workers):
                 kept = stack.enter_context(Workers(space, kept))
             some = groups_of(scans, kept.count)
-            told = threads.in_order(kept.asking(space, how), some, ASKED * kept.count)
+            told = threads.map_in_order(kept.asking(space, how), some, ASKED * kept.count)
         for these in told:
             answers += these
             if progress is not None:

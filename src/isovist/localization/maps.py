@@ -14,7 +14,7 @@ import numpy as np
 from isovist.arrays import BoolArray, FloatArray
 from isovist.atlas.base import AnyScan, Atlas, SearchSpace
 from isovist.atlas.multimap import MultiMap
-from isovist.compute.infra.threads import hands, in_groups
+from isovist.compute.infra.threads import free_threads, map_in_groups
 from isovist.errors import InputError
 from isovist.localization import several
 from isovist.localization.answer import Answer, Estimate
@@ -192,7 +192,7 @@ def seek(
     if few and isinstance(scan, AnyScan) and not several.has_two_doors(site, scan, thorough):
         known[OTHERS] = search_few(site, few, scan, settings, most, bound)
     else:
-        known |= zip(few, in_groups(one, few, hands()), strict=True)
+        known |= zip(few, map_in_groups(one, few, free_threads()), strict=True)
     each = _cheapest(dict(sorted(known.items())), most)
     poses = []
     for number, found in each.items():

@@ -31,8 +31,8 @@ class Fits:
         kinds: What became of each beam, shape (K, m).
         known: What several scans together know of the poses (`several`), shape (K, n, n), per m
             and rad; `None` for one scan, where the fit says it.
-        sums: Of the beams from each pose, as `compute.likelihood.aggregate.sum_up` has them, shape
-            (K, 3 + C); made of the others where they are not given.
+        sums: Of the beams from each pose, as `compute.likelihood.aggregate.sum_beams` has them,
+            shape (K, 3 + C); made of the others where they are not given.
         bare: ℓ of each beam as if nothing stood in its way (`gone`), shape (K, m), where it is
             known already.
     """
@@ -122,10 +122,10 @@ class Fits:
 
 def sums_of(beams: Beams, ratings: Float32Array, kinds: NDArray[np.uint8]) -> FloatArray:
     """What `Fits.sums` are of ratings and kinds, both of shape (K, m)."""
-    from isovist.compute.likelihood.aggregate import BEFORE, sum_up
+    from isovist.compute.likelihood.aggregate import SUMMARY_COLUMNS, sum_beams
 
-    sums = np.empty((len(ratings), BEFORE + len(beams.columns)))
-    sum_up(ratings, kinds, beams.order, beams.starts, beams.columns, sums)
+    sums = np.empty((len(ratings), SUMMARY_COLUMNS + len(beams.columns)))
+    sum_beams(ratings, kinds, beams.order, beams.starts, beams.columns, sums)
     return sums
 
 
@@ -136,10 +136,10 @@ def witnesses_of(sums: FloatArray) -> FloatArray:
 
 def totals_of(sums: FloatArray, settings: LocalizationSettings) -> FloatArray:
     """L of `judge` (1) from what `sums_of` gives, in nats, shape (K,)."""
-    from isovist.compute.likelihood.aggregate import total
+    from isovist.compute.likelihood.aggregate import sum_scores
 
     totals = np.empty(len(sums))
-    total(sums, settings.worth, totals)
+    sum_scores(sums, settings.worth, totals)
     return totals
 
 

@@ -61,9 +61,9 @@ class Glances:
 
     def least(self, pose: FloatArray, radius: float) -> float:
         """Of those nearer to a pose than a radius in m; `inf` where there is none."""
-        from isovist.compute.search.topk import least_beside
+        from isovist.compute.search.topk import min_cost_near
 
-        return float(least_beside(self.places, self.nodes, self.costs, pose, radius))
+        return float(min_cost_near(self.places, self.nodes, self.costs, pose, radius))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,10 +101,10 @@ class Candidates:
 
         Where every node was looked at in full, a glance is taken to cost as much.
         """
-        from isovist.compute.search.topk import least_within
+        from isovist.compute.search.topk import min_cost_within
 
         poses, costs = np.ascontiguousarray(self.poses), np.ascontiguousarray(self.costs)
-        cost = max(least_within(poses, costs, pose, radius, turn), TINY)
+        cost = max(min_cost_within(poses, costs, pose, radius, turn), TINY)
         if cost == np.inf or self.glances is None:
             return cost, cost
         return cost, max(self.glances.least(pose, radius), TINY)
@@ -165,7 +165,7 @@ def search(
 
     def choose(tried: _Tried, most_cost: float) -> tuple[FloatArray, FloatArray]:
         """Poses and costs of the unlike best that do not cost more."""
-        from isovist.compute.search.topk import cheapest_apart
+        from isovist.compute.search.topk import cheapest_distinct
 
         nodes, costs, headings = tried
         if region is not None:
@@ -176,7 +176,7 @@ def search(
         bits, apart = costs.view(np.uint32).ravel(), settings.candidates_apart(atlas)
         room = min(most, costs.size)
         poses, known = np.empty((room, atlas.coordinates)), np.empty(room)
-        count = cheapest_apart(
+        count = cheapest_distinct(
             costs, bits, headings, nodes, atlas.places, yaws, most_cost, *apart, ENOUGH * most,
             poses, known,
         )  # fmt: skip
@@ -371,7 +371,7 @@ def encode(window: Window, short: float, allowed: BoolArray) -> EncodedScan:
 
 def unlike(poses: FloatArray, radius: float, turn: float, most: int | None = None) -> IntArray:
     """Indices of poses, first come first, none of which is alike one before it."""
-    from isovist.compute.search.topk import spread
+    from isovist.compute.search.topk import select_distinct
 
     chosen = np.empty(len(poses) if most is None else most, dtype=np.int64)
-    return chosen[: spread(poses, radius, turn, chosen)] if chosen.size else chosen
+    return chosen[: select_distinct(poses, radius, turn, chosen)] if chosen.size else chosen

@@ -95,11 +95,11 @@ def of_robot(
     Turning the sensor about its place moves the robot, which sits beside it.
     """
     if isinstance(T_level_robot, Pose) and atlas.dimension == 2:
-        from isovist.compute.infra.small_matrices import carry
+        from isovist.compute.infra.small_matrices import compose
 
         rows, carried = np.empty(poses.shape), np.empty(spreads.shape)
         given = np.ascontiguousarray(poses), T_level_robot.vector, np.ascontiguousarray(spreads)
-        carry(*given, rows, carried)
+        compose(*given, rows, carried)
         return Pose.from_vector(rows), carried
     places = atlas.lift(poses)
     robots = places @ T_level_robot

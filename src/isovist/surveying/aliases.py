@@ -168,14 +168,16 @@ def _compare(
     short: float,
 ) -> tuple[Float32Array, IntArray]:
     """Costs and turns of nodes, both of shape (Q, K); `which` is put in order."""
-    from isovist.compute.fitting.information import compare
+    from isovist.compute.fitting.information import rank_views
 
     away = atlas.positions[which] - here[:, None]
     near = np.linalg.norm(away, axis=-1) < settings.rival[0]
     costs = np.empty(which.shape, dtype=np.float32)
     turns = np.empty(which.shape, dtype=np.int64)
     barred = int(settings.rival[1] * atlas.settings.channels / (2.0 * np.pi))
-    compare(described(atlas), near, values, seen, barred, short, 2.0 * short, which, costs, turns)
+    rank_views(
+        described(atlas), near, values, seen, barred, short, 2.0 * short, which, costs, turns
+    )
     return costs, turns
 
 

@@ -3,9 +3,9 @@
 Ranges come from sweeps of the walls (`maps.sweep.sweep2d`): beams pass through unknown space, as
 those of a real sensor do.  A view of less than a full turn is looked at from several headings.
 
-How firmly: `compute.fitting.information.hold` gives the normal matrix that a fit would have, and
-`spread` turns it into standard deviations with equation (1) of `localization.spread`, so that σ is
-what an answer would report at that place.
+How firmly: `compute.fitting.information.sum_information` gives the normal matrix that a fit would
+have, and `spread` turns it into standard deviations with equation (1) of `localization.spread`, so
+that σ is what an answer would report at that place.
 
 How distinctly: over the directions Ω in which a wall is in reach, with f(r) = log(1 + r) and the
 basis of `localization.certify`,
@@ -245,13 +245,13 @@ def _fit(
     localization: LocalizationSettings,
 ) -> tuple[Fit, FloatArray, FloatArray]:
     """What a fit of as many beams as `refine` takes would give, in m and rad; beams, witnesses."""
-    from isovist.compute.fitting.information import hold
+    from isovist.compute.fitting.information import sum_information
 
     unit, width = atlas.world.resolution, float(localization.fine_widths(atlas)[-1])
     places = np.ascontiguousarray(atlas.world.to_grid(atlas.positions[floor]))
     normal = np.empty((len(floor), len(blocks), 8), dtype=np.float32)
     seen = np.empty((len(floor), len(blocks), 2), dtype=np.int16)
-    hold(
+    sum_information(
         atlas.wall_distance, places, ranges / np.float32(unit), angles - atlas.heading, blocks,
         lidar.noise / unit, width / unit, normal, seen,
     )  # fmt: skip

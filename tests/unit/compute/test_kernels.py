@@ -14,7 +14,15 @@ from tests.support.command_line import run
 from tests.support.sites import SITES
 
 import isovist as iv
-from isovist.compute import GONE, KERNELS, decay, is_kept, logarithm, score, text_of
+from isovist.compute import (
+    KERNELS,
+    MAX_EXPONENT,
+    decay,
+    is_cached,
+    logarithm,
+    score_2d,
+    source_hash,
+)
 from isovist.compute.infra import compiled
 
 
@@ -37,7 +45,9 @@ def test_built_read_and_unpickled_atlases_share_one_signature(name, tmp_path):
 
 
 def test_a_kernel_takes_arrays_of_its_kind_and_no_others(tmp_path, monkeypatch):
-    monkeypatch.setattr(compiled.NUMBA, "CACHE_DIR", str(tmp_path))  # nobody compiled it before
+    monkeypatch.setattr(
+        compiled.numba_config, "CACHE_DIR", str(tmp_path)
+    )  # nobody compiled it before
 
     @compiled.kernel("f4[:,:], i8 -> f8[::1]", over="out")
     def total(first, last, table, times, out):
@@ -90,11 +100,11 @@ def test_kernels_are_compiled_anew_when_a_function_of_another_module_changes(tmp
     """They hold functions of other modules, and Numba asks only for the text of their own."""
     for name in ("a.py", "b.py"):
         (tmp_path / name).write_text("x = 1\n")
-    before = text_of.__wrapped__(tmp_path)
-    assert text_of.__wrapped__(tmp_path) == before
+    before = source_hash.__wrapped__(tmp_path)
+    assert source_hash.__wrapped__(tmp_path) == before
     (tmp_path / "b.py").write_text("x = 2\n")
-    assert text_of.__wrapped__(tmp_path) != before
-    assert score.loop._cache._cache_file._source_stamp == text_of(
+    assert source_hash.__wrapped__(tmp_path) != before
+    assert score_2d.loop._cache._cache_file._source_stamp == source_hash(
         Path(compiled.__file__).parents[1]
     )
 
@@ -102,9 +112,9 @@ def test_kernels_are_compiled_anew_when_a_function_of_another_module_changes(tmp
 @pytest.mark.slow
 def test_exponentials_and_logarithms_are_those_of_the_library():
     random = np.random.default_rng(3)
-    t = np.append(random.uniform(0.0, GONE, 2000), [0.0, GONE])
+    t = np.append(random.uniform(0.0, MAX_EXPONENT, 2000), [0.0, MAX_EXPONENT])
     assert max(abs(decay(x) / math.exp(-x) - 1.0) for x in t) < 1e-12
-    assert decay(1e9) == decay(GONE) < 1e-17
+    assert decay(1e9) == decay(MAX_EXPONENT) < 1e-17
     assert math.isnan(decay(math.nan))
     p = np.append(np.exp(random.uniform(-600.0, 600.0, 2000)), [1.0, 0.5, 2.0, math.sqrt(0.5)])
     assert max(abs(logarithm(x) - math.log(x)) / max(1.0, abs(math.log(x))) for x in p) < 1e-12
@@ -112,17 +122,17 @@ def test_exponentials_and_logarithms_are_those_of_the_library():
 
 OTHER = """
 import os
-from isovist.compute import BESIDE, compile_beside, is_kept
+from isovist.compute import COMPILING_ELSEWHERE, compile_in_background, is_cached
 from isovist.compute import count_hits as asked
-assert not is_kept(asked)
-compile_beside(asked)
-assert list(BESIDE) == [asked.name][: int(os.environ["NUMBA_NUM_THREADS"]) - 1]
-if BESIDE:
+assert not is_cached(asked)
+compile_in_background(asked)
+assert list(COMPILING_ELSEWHERE) == [asked.name][: int(os.environ["NUMBA_NUM_THREADS"]) - 1]
+if COMPILING_ELSEWHERE:
     asked.compile()
-    assert is_kept(asked) and not BESIDE
+    assert is_cached(asked) and not COMPILING_ELSEWHERE
     print(sum(asked.loop.stats.cache_hits.values()), sum(asked.loop.stats.cache_misses.values()))
-    compile_beside(asked)
-    assert not BESIDE
+    compile_in_background(asked)
+    assert not COMPILING_ELSEWHERE
 """
 
 
@@ -149,6 +159,6 @@ def test_a_kernel_whose_file_changed_is_not_kept(tmp_path):
     add = SimpleNamespace(__name__="add", __wrapped__=named["add"], loop=loop)
     os.utime(source, (100, 100))
     os.utime(index, (200, 200))
-    assert is_kept(add)
+    assert is_cached(add)
     os.utime(source, (300, 300))
-    assert not is_kept(add)
+    assert not is_cached(add)

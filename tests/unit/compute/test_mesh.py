@@ -10,19 +10,19 @@ from tests.support.meshes import sphere
 
 from isovist import MeshMap
 from isovist.compute import (
-    BIG,
-    CHILD,
-    LEAF,
-    ROWS,
-    WIDE,
-    WIDER,
-    below,
+    CHILD_ROW,
+    EMPTY_BOX,
+    EXIT_SLACK,
+    LEAF_FACES,
+    NODE_ROWS,
+    NODE_WIDTH,
     build_tree,
-    enter_plain,
-    entering,
+    child_intrinsic,
+    enter_intrinsic,
+    enter_scalar,
     flatten_tree,
     lowest_bit,
-    meet_plain,
+    meet_scalar,
     meet_vector,
     move_nodes,
     ray_key,
@@ -66,7 +66,7 @@ def steps(count=400):
 
 
 WORLDS = {"sphere": lambda: MeshMap.from_arrays(*sphere(10)), "hall": hall, "soup": soup,
-          "steps": steps, "one": lambda: soup(1), "leaf": lambda: soup(LEAF)}  # fmt: skip
+          "steps": steps, "one": lambda: soup(1), "leaf": lambda: soup(LEAF_FACES)}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", WORLDS)
@@ -99,13 +99,13 @@ def test_nodes_that_move_make_no_box_lost_and_areas_less(name):
 def test_every_face_is_in_one_leaf_and_within_all_boxes_above_it(name):
     world = WORLDS[name]()
     centre, _, placed, _, groups, boxes, deepest = world._hierarchy
-    child = boxes.view(np.int32)[:, CHILD]
+    child = boxes.view(np.int32)[:, CHILD_ROW]
     found, nodes = [], 0
     waiting = [(0, np.full(3, -np.inf), np.full(3, np.inf), 1)]
     while waiting:
         node, low, high, depth = waiting.pop()
         nodes += 1
-        used = np.flatnonzero(boxes[node, 0] < BIG)
+        used = np.flatnonzero(boxes[node, 0] < EMPTY_BOX)
         assert depth + len(used) - 1 <= deepest
         for s in used:
             least, most = boxes[node, :3, s], boxes[node, 3:6, s]
@@ -133,7 +133,7 @@ def least_area(children, area):
         left, right = children[node]
         if left < 0:
             return 0.0
-        whole = WIDE if places == 1 else places
+        whole = NODE_WIDTH if places == 1 else places
         least = min(c(left, i) + c(right, whole - i) for i in range(1, whole))
         return area[node] + least if places == 1 else min(least, c(node, places - 1))
 
@@ -145,7 +145,7 @@ def test_the_nodes_that_stay_have_the_least_area(world):
     _, _, low, high, children = binary(world)
     move_nodes(low, high, children)
     *_, boxes, _ = world._hierarchy
-    nodes = boxes.view(np.int32)[:, CHILD] >= 0
+    nodes = boxes.view(np.int32)[:, CHILD_ROW] >= 0
     sides = (boxes[:, :3].swapaxes(1, 2)[nodes], boxes[:, 3:6].swapaxes(1, 2)[nodes])
     area = areas(low, high)
     assert area[0] + areas(*sides).sum() == pytest.approx(least_area(children, area), rel=1e-4)
@@ -155,12 +155,12 @@ def test_the_nodes_that_stay_have_the_least_area(world):
 def test_compiled_code_makes_the_nodes_that_plain_python_makes(world):
     _, order, low, high, children = binary(world)
     names = dict(flatten_tree.__wrapped__.__globals__)
-    names["_share"] = getattr(names["_share"], "py_func", names["_share"])
+    names["_split_places"] = getattr(names["_split_places"], "py_func", names["_split_places"])
     plain = FunctionType(flatten_tree.__wrapped__.__code__, names)
 
     def flat(make):
-        boxes = np.zeros((len(low), ROWS, WIDE), np.float32)
-        groups = np.zeros((len(low), LEAF), np.int64)
+        boxes = np.zeros((len(low), NODE_ROWS, NODE_WIDTH), np.float32)
+        groups = np.zeros((len(low), LEAF_FACES), np.int64)
         tree = low, high, children, order, world.bounds.mean(axis=0), 1e-6
         used = make(*tree, boxes, boxes.view(np.int32), groups)
         return used, boxes.tobytes(), groups.tolist()
@@ -170,7 +170,7 @@ def test_compiled_code_makes_the_nodes_that_plain_python_makes(world):
 
 def vector_twin(places):
     """Both intrinsics for nodes of so many places, as functions."""
-    enter, child = entering(places), below(places)
+    enter, child = enter_intrinsic(places), child_intrinsic(places)
 
     @njit
     def entered(boxes, node, rows, ray, reach, out):
@@ -214,7 +214,7 @@ def test_the_vector_code_enters_what_the_plain_loop_enters(places):
     low = rng.integers(-4, 4, (400, 3, places))
     boxes = np.concatenate([low, low + rng.integers(0, 8, low.shape), low[:, :2]], axis=1)
     boxes = np.ascontiguousarray(boxes, dtype=np.float32)
-    boxes[::7, :3, 1], boxes[::7, 3:6, 1] = BIG, -BIG
+    boxes[::7, :3, 1], boxes[::7, 3:6, 1] = EMPTY_BOX, -EMPTY_BOX
     numbers = boxes.view(np.int32)[:, 6]
     numbers[:] = rng.integers(-(2**31), 2**31, numbers.shape)
     a, b = np.empty(places, np.int32), np.empty(places, np.int32)
@@ -225,9 +225,9 @@ def test_the_vector_code_enters_what_the_plain_loop_enters(places):
         rows = tuple(k if up else 3 + k for k, up in enumerate(inverse > 0)) + tuple(
             3 + k if up else k for k, up in enumerate(inverse > 0)
         )
-        ray = (*(np.rint(o) if node % 2 else o).astype(np.float32), *inverse, *inverse * WIDER)
-        reach = BIG if node % 3 else np.float32(1.5)
-        bits = enter_plain(boxes, node, rows, ray, reach, a)
+        ray = (*(np.rint(o) if node % 2 else o).astype(np.float32), *inverse, *inverse * EXIT_SLACK)
+        reach = EMPTY_BOX if node % 3 else np.float32(1.5)
+        bits = enter_scalar(boxes, node, rows, ray, reach, a)
         assert vector(boxes, node, rows, ray, reach, b) == bits
         assert np.array_equal(a.view(np.float32), b.view(np.float32))
         assert (a.view(np.float32) >= 0.0).all()
@@ -239,14 +239,14 @@ def test_the_vector_code_enters_what_the_plain_loop_enters(places):
 @pytest.mark.slow
 def test_the_vector_code_meets_the_faces_that_the_plain_loop_meets():
     rng = np.random.default_rng(3)
-    corners = rng.integers(-2, 3, (300, 9, LEAF)).astype(float)
+    corners = rng.integers(-2, 3, (300, 9, LEAF_FACES)).astype(float)
     corners[1::2] += 0.1 * rng.standard_normal(corners[1::2].shape)
-    a, b = np.empty((6, LEAF)), np.empty((6, LEAF))
+    a, b = np.empty((6, LEAF_FACES)), np.empty((6, LEAF_FACES))
     met = 0
     for group in range(len(corners)):
         axes = tuple(int(k) for k in np.roll([0, 1, 2], group))
         sheared = (*rng.integers(-1, 2, 3).astype(float), *rng.choice([0.0, 0.5, -0.3], 2))
-        bits = meet_plain(corners, group, axes, sheared, a)
+        bits = meet_scalar(corners, group, axes, sheared, a)
         assert meeting_twin(corners, group, axes, sheared, b) == bits
         assert np.array_equal(a, b)
         met += bits.bit_count()

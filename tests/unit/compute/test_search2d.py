@@ -5,13 +5,13 @@ from tests.support.reference_locate import bilinear, costs_of_node, spread_out
 from isovist.atlas import Window
 from isovist.compute import (
     active_backend,
-    add_plain,
+    add_scalar,
     add_terms,
+    distance_3d,
     distance_at,
-    distance_in_space,
-    spread,
+    select_distinct,
 )
-from isovist.compute.search.correlate_terms import LANES, VECTORS
+from isovist.compute.search.correlate_terms import VECTORS_AT_ONCE, WORD_LANES
 from isovist.localization import best_headings
 
 SHORT = 0.25
@@ -39,7 +39,9 @@ def test_codes_hold_whatever_the_limits_are(backend, random, short):
         assert cost == pytest.approx(exact.min(), abs=1.01 * n * step)
 
 
-@pytest.mark.parametrize("headings", [LANES, VECTORS * LANES, (VECTORS + 3) * LANES])
+@pytest.mark.parametrize(
+    "headings", [WORD_LANES, VECTORS_AT_ONCE * WORD_LANES, (VECTORS_AT_ONCE + 3) * WORD_LANES]
+)
 def test_terms_are_those_of_the_plain_loop(random, headings):
     m = 40
     f = random.integers(0, 32768, headings + m).astype(np.int16)
@@ -50,8 +52,8 @@ def test_terms_are_those_of_the_plain_loop(random, headings):
     begin = random.integers(0, 1000, headings).astype(np.uint16)
     sums, twin = begin.copy(), begin.copy()
     add_terms(f, channels, 2, 27, *given, sums)
-    for start in range(0, headings, LANES):
-        add_plain(f, start, channels, 2, 27, *given, twin)
+    for start in range(0, headings, WORD_LANES):
+        add_scalar(f, start, channels, 2, 27, *given, twin)
     np.testing.assert_array_equal(sums, twin)
     for k in (0, headings - 1):
         terms = [abs(int(np.clip(f[c + k], low[c], high[c])) - int(o[c])) for c in channels[2:27]]
@@ -61,7 +63,7 @@ def test_terms_are_those_of_the_plain_loop(random, headings):
 def test_spread_chooses_like_its_twin(random):
     poses = np.column_stack([random.uniform(0, 5, (200, 2)), random.uniform(-4, 4, 200)])
     chosen = np.empty(30, np.int64)
-    count = spread(poses, 1.0, 0.7, chosen)
+    count = select_distinct(poses, 1.0, 0.7, chosen)
     assert list(chosen[:count]) == spread_out(poses, 1.0, 0.7, 30)
 
 
@@ -79,7 +81,7 @@ def test_what_is_no_number_comes_out_and_reads_nothing_outside(random, jit):
     """Without the compiler an index that is no number, or is too large, is an error."""
     field = random.uniform(0.0, 5.0, (7, 9)).astype(np.float32)
     block = random.uniform(0.0, 5.0, (4, 7, 9)).astype(np.float32)
-    flat, solid = (f if jit else getattr(f, "py_func", f) for f in (distance_at, distance_in_space))
+    flat, solid = (f if jit else getattr(f, "py_func", f) for f in (distance_at, distance_3d))
     with np.errstate(invalid="ignore", over="ignore"):
         for wrong in (np.nan, np.inf, -np.inf, 1e308, -1e308):
             for ask, values, place in ((flat, field, [3.0, 3.0]), (solid, block, [3.0, 3.0, 1.0])):

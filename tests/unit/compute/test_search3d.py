@@ -8,7 +8,7 @@ from tests.support.reference_space import UNIT, clipped, distance, house, house_
 
 from isovist import Pose3, VoxelMap
 from isovist.atlas import bare_walls
-from isovist.compute import align_in_space, distance_in_space, score_in_space, spread, touches
+from isovist.compute import align_3d, distance_3d, score_3d, select_distinct, touches
 from isovist.maps import distance_to_walls
 
 
@@ -16,8 +16,8 @@ def test_poses_above_each_other_are_unlike():
     poses = np.zeros((4, 6))
     poses[:, 3] = 0.0, 0.3, 1.5, 1.6
     chosen = np.empty(4, np.int64)
-    assert list(chosen[: spread(poses, 1.0, 0.1, chosen)]) == [0, 2]
-    assert spread(np.ascontiguousarray(poses[:, :3]), 1.0, 0.1, chosen) == 1
+    assert list(chosen[: select_distinct(poses, 1.0, 0.1, chosen)]) == [0, 2]
+    assert select_distinct(np.ascontiguousarray(poses[:, :3]), 1.0, 0.1, chosen) == 1
 
 
 @pytest.mark.slow
@@ -27,12 +27,12 @@ def test_distances_lie_between_those_of_the_cells_and_have_their_derivatives(x, 
     p, h = np.array([x, y, z]), 1e-6
     # Away from the planes between cells, where slopes jump.
     p = np.where(np.abs(p - 0.5 - np.round(p - 0.5)) < 1e-3, p + 2e-3, p)
-    value, *slopes = distance_in_space(field, *p)
+    value, *slopes = distance_3d(field, *p)
     assert value == pytest.approx(distance(field, *p), abs=2e-4)
     if not ((p > 0.6) & (p < np.array([6, 5, 4]) - 0.6)).all():
         return
     for k, step in enumerate(h * np.eye(3)):
-        ahead, back = (distance_in_space(field, *q)[0] for q in (p + step, p - step))
+        ahead, back = (distance_3d(field, *q)[0] for q in (p + step, p - step))
         assert slopes[k] == pytest.approx((ahead - back) / (2.0 * h), abs=1e-5)
 
 
@@ -70,7 +70,7 @@ def test_a_fit_steps_as_least_squares_say(fitted, held):
 
     def fit(pose, damping):
         poses, normal, sums = pose[None].copy(), np.zeros((1, 6, 6)), np.empty((1, 2))
-        align_in_space(field, ends, np.array([sigma]), damping, held, fitted, poses, normal, sums)
+        align_3d(field, ends, np.array([sigma]), damping, held, fitted, poses, normal, sums)
         return poses[0], normal[0, :fitted, :fitted], sums[0]
 
     e, rows = rows_at(start)
@@ -118,7 +118,7 @@ def test_beams_are_rated_as_the_equations_say(shiny):
     strengths = rng.random(200) if shiny else np.empty(0)
     gloss = np.array([0.2, 1.0, 0.8])
     ratings, kinds = np.empty((1, 200), np.float32), np.empty((1, 200), np.uint8)
-    score_in_space(
+    score_3d(
         world.skip.parts, bare.skip.parts, field, UNIT, model, shine, gloss, ends, strengths,
         pose[None], ratings, kinds,
     )  # fmt: skip

@@ -14,7 +14,7 @@ import pytest
 from tests.support.sites import SITES
 
 import isovist as iv
-from isovist.compute import share
+from isovist.compute import run_parallel
 from isovist.compute.infra import threads
 
 
@@ -32,7 +32,7 @@ def child(name, answers):
 @pytest.fixture
 def cores(monkeypatch):
     """Whatever the machine has, loops are shared out by so many threads."""
-    return lambda count: monkeypatch.setattr(threads, "COUNT", count)
+    return lambda count: monkeypatch.setattr(threads, "THREADS", count)
 
 
 @pytest.mark.slow
@@ -73,7 +73,7 @@ def test_parts_cover_a_loop_once_and_begin_at_blocks(cores, count, block, most):
         starts.append(first)
         out[first:last] += 1
 
-    share(loop, count, block, most, (times,))
+    run_parallel(loop, count, block, most, (times,))
     assert (times == 1).all()
     assert all(first % block == 0 for first in starts)
 
@@ -90,10 +90,10 @@ def ran(code, **own):
 def test_nothing_is_shared_out_when_no_thread_can_start():
     code = (
         "import threading\n"
-        "from isovist.compute import share\n"
+        "from isovist.compute import run_parallel\n"
         "threading.stack_size(1 << 46)\n"  # more than there is
         "parts = []\n"
-        "share(lambda first, last: parts.append((first, last)), 100, 1, None, ())\n"
+        "run_parallel(lambda first, last: parts.append((first, last)), 100, 1, None, ())\n"
         "print(len(parts) > 1, parts[0][0], parts[-1][1])\n"
     )
     assert ran(code, NUMBA_NUM_THREADS="4") == "True 0 100\n"
@@ -113,7 +113,7 @@ def test_an_error_of_a_part_reaches_the_caller_and_nobody_works_on(cores):
     for _ in range(20):
         begun.clear()
         with pytest.raises(ValueError, match="part"):
-            share(fail, 100, 1, None, ())
+            run_parallel(fail, 100, 1, None, ())
     over.append(True)
 
 
@@ -126,14 +126,14 @@ def test_helpers_that_are_busy_are_not_waited_for(cores):
         busy.set()
         free.wait(10.0)
 
-    asking = threading.Thread(target=share, args=(long, 2, 1, None, ()))
+    asking = threading.Thread(target=run_parallel, args=(long, 2, 1, None, ()))
     asking.start()
     assert busy.wait(10.0)
     held = []
     for _ in range(50):
         table = np.zeros(40)
         held.append(weakref.ref(table))
-        share(lambda first, last, out: out[first:last].__iadd__(1), 40, 1, None, (table,))
+        run_parallel(lambda first, last, out: out[first:last].__iadd__(1), 40, 1, None, (table,))
         assert (table == 1.0).all()
         del table
     assert sum(ref() is not None for ref in held) == 0
@@ -148,11 +148,11 @@ def test_a_kernel_that_threads_call_at_once_is_compiled_by_the_first():
     code = (
         "from concurrent.futures import ThreadPoolExecutor\n"
         "from threading import Barrier\n"
-        "from isovist.compute import align\n"
+        "from isovist.compute import align_2d\n"
         "start = Barrier(4)\n"
         "def go(_):\n"
         "    start.wait()\n"
-        "    align.compile()\n"
+        "    align_2d.compile()\n"
         "with ThreadPoolExecutor(4) as pool:\n"
         "    list(pool.map(go, range(4)))\n"
     )
@@ -162,13 +162,13 @@ def test_a_kernel_that_threads_call_at_once_is_compiled_by_the_first():
 def test_what_is_shared_out_knows_who_asked_and_keeps_its_order():
     asked = ContextVar("asked", default="nobody")
     mark = asked.set("somebody")
-    told = list(threads.in_order(lambda number, one: (number, one, asked.get()), "abcdefgh", 2))
+    told = list(threads.map_in_order(lambda number, one: (number, one, asked.get()), "abcdefgh", 2))
     assert told == [(k, letter, "somebody") for k, letter in enumerate("abcdefgh")]
     for count in (3, 50):
         given = list(range(count))
         wanted = [(one, "somebody") for one in given]
         for cores in (1, 2, 3):
-            assert threads.in_groups(lambda one: (one, asked.get()), given, cores) == wanted
+            assert threads.map_in_groups(lambda one: (one, asked.get()), given, cores) == wanted
     asked.reset(mark)
 
 
@@ -176,6 +176,6 @@ def test_what_is_shared_out_knows_who_asked_and_keeps_its_order():
 def test_threads_with_a_thing_each_ask_nobody_where_cores_are_left(cores, busy, hands):
     """On all cores whoever has none helps: here seven of eight."""
     cores(8)
-    told = list(threads.in_order(lambda _number, _one: threads.hands(), [0], busy))
+    told = list(threads.map_in_order(lambda _number, _one: threads.free_threads(), [0], busy))
     assert told == [hands]
-    assert threads.hands() == 8
+    assert threads.free_threads() == 8

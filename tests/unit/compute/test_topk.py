@@ -5,18 +5,18 @@ import pytest
 
 from isovist import Pose
 from isovist.compute import (
-    by_place,
-    carry,
     channels_of,
     cheapest,
-    cheapest_apart,
+    cheapest_distinct,
+    compose,
     heaviest,
     invert,
-    least_beside,
-    least_within,
-    seen_first,
-    stand,
-    thin,
+    min_cost_near,
+    min_cost_within,
+    observed_first,
+    order_by_place,
+    place_poses,
+    thin_beams,
 )
 from isovist.localization import longest
 from isovist.poses import swing, unit_vectors, wrap_angle
@@ -40,7 +40,7 @@ def as_poses(places, nodes, yaws):
 def test_poses_stand_at_nodes(random, d):
     places, nodes = random.normal(size=(50, d)), random.integers(0, 50, 70)
     yaws, poses = random.normal(size=70), np.full((70, 3 * (d - 1)), np.nan)
-    stand(places, nodes, yaws, poses)
+    place_poses(places, nodes, yaws, poses)
     np.testing.assert_array_equal(poses, as_poses(places, nodes, yaws))
 
 
@@ -86,7 +86,7 @@ def test_the_cheapest_come_first_and_none_is_alike_one_before(random, d, dearest
             slow_poses, slow_costs = slowly_apart(*lattice, dearest, radius, turn, 600)
             for few, most in ((1, 1), (40, 37), (1000, 600)):
                 poses, known = np.empty((most, 3 * (d - 1))), np.empty(most)
-                found = cheapest_apart(*given, radius, turn, few, poses, known)
+                found = cheapest_distinct(*given, radius, turn, few, poses, known)
                 assert found == min(most, len(slow_poses))
                 np.testing.assert_array_equal(known[:found], slow_costs[:found])
                 np.testing.assert_array_equal(poses[:found], slow_poses[:found])
@@ -97,7 +97,7 @@ def test_nothing_is_chosen_where_nothing_was_tried(tried, most):
     costs, nodes = np.full((tried, 4), np.inf, np.float32), np.arange(tried)
     given = costs, costs.view(np.uint32).ravel(), np.zeros((tried, 4), np.int32), nodes
     asked = np.zeros((9, 2)), np.arange(8.0), 9.0, 0.4, 0.2, 5, np.empty((most, 3)), np.empty(most)
-    assert cheapest_apart(*given, *asked) == 0
+    assert cheapest_distinct(*given, *asked) == 0
 
 
 @pytest.mark.parametrize("turn", [0.4, 4.0, np.inf])
@@ -110,8 +110,8 @@ def test_the_least_cost_near_a_pose(random, turn):
         near &= np.abs(wrap_angle(rows[nodes, 2] - pose[2])) < turn
         least = costs[near].min(initial=np.inf)
         if turn == np.inf:
-            assert least_beside(rows[:, :2].copy(), nodes, costs, pose, 0.7) == least
-        assert least_within(rows[nodes], costs.astype(float), pose, 0.7, turn) == least
+            assert min_cost_near(rows[:, :2].copy(), nodes, costs, pose, 0.7) == least
+        assert min_cost_within(rows[nodes], costs.astype(float), pose, 0.7, turn) == least
         found += np.isfinite(least)
     assert 10 < found < 60
 
@@ -119,7 +119,7 @@ def test_the_least_cost_near_a_pose(random, turn):
 def test_neighbours_come_together_and_nobody_is_left_out(random):
     poses = random.uniform(-900.0, 2500.0, (700, 3))
     order = np.empty(700, dtype=np.int64)
-    by_place(poses, 100.0, order)
+    order_by_place(poses, 100.0, order)
     np.testing.assert_array_equal(np.sort(order), np.arange(700))
     squares = np.floor(poses[order, :2] / 100.0) % 32
     runs = 1 + np.count_nonzero((squares[1:] != squares[:-1]).any(axis=1))
@@ -183,7 +183,7 @@ def test_valid_beams_are_chosen_evenly_in_blocks_and_columns(random, share):
         index, ends = np.empty(most, np.int64), np.empty((most, 2))
         begins, counts = np.empty((2, most), np.int64), np.empty(3, np.int64)
         along = unit_vectors(bearings)
-        thin(ranges, bearings, along, valid, 0.17, 0.75, index, ends, begins, counts)
+        thin_beams(ranges, bearings, along, valid, 0.17, 0.75, index, ends, begins, counts)
         m, blocks, things = counts.tolist()
         chosen = np.flatnonzero(valid)
         if len(chosen) > most:
@@ -212,7 +212,7 @@ def test_channels_that_were_seen_come_first(random):
     for share in (0.0, 0.4, 1.0):
         seen = random.random((2, 3, 40)) < share
         channels, counts = np.empty(seen.shape, np.int32), np.empty((2, 3), np.int32)
-        seen_first(seen, channels, counts)
+        observed_first(seen, channels, counts)
         np.testing.assert_array_equal(channels, np.argsort(~seen, axis=-1, kind="stable"))
         np.testing.assert_array_equal(counts, seen.sum(axis=-1))
 
@@ -258,7 +258,7 @@ def test_what_is_fixed_to_poses_goes_along(random):
     spreads = half @ half.swapaxes(1, 2)
     for mount in (Pose(), Pose(0.3, -1.2, 2.5)):
         carried, out = np.empty((40, 3)), np.empty((40, 3, 3))
-        carry(poses.vector, mount.vector, spreads, carried, out)
+        compose(poses.vector, mount.vector, spreads, carried, out)
         twin = poses @ mount
         np.testing.assert_allclose(carried, twin.vector, rtol=1e-12, atol=1e-12)
         J = swing(poses, twin, 3)

@@ -12,7 +12,7 @@ from tests.support.sites import SITES
 
 import isovist as iv
 from isovist.atlas import Fit
-from isovist.compute import EXPLAINED, UNSEEN, ceiling
+from isovist.compute import EXPLAINED, IN_UNKNOWN, rating_bound
 from isovist.localization import (
     RULES,
     Candidates,
@@ -156,7 +156,7 @@ def test_the_place_with_the_highest_mean_rating_is_listed(site):
     fits = fits_of(site.atlas, scan)
     fits = fits.select(np.arange(5))
     # The last ends all its beams in unknown space: first by their mean, last by its worth.
-    levels, kinds = np.array([4.0, 3.99, 3.98, 3.97, 4.3]), np.array([0, 0, 0, 0, UNSEEN])
+    levels, kinds = np.array([4.0, 3.99, 3.98, 3.97, 4.3]), np.array([0, 0, 0, 0, IN_UNKNOWN])
     ratings, kinds = (np.repeat(row[:, None], len(fits.beams), axis=1) for row in (levels, kinds))
     told = Fits(fits.fit, fits.beams, ratings.astype(np.float32), kinds.astype(np.uint8))
     assert np.argsort(-told.totals(USUAL)).tolist() == [0, 1, 2, 3, 4]
@@ -195,7 +195,7 @@ def test_a_place_is_worth_what_its_beams_are(site):
     poses = np.repeat(site.places[0].vector[None], 70, axis=0)
     fits, settings = Fits(Fit(poses, *none), many, ratings, kinds), replace(USUAL, worth=1.7)
     for told in (fits, fits.select(random.permutation(70)[:40])):
-        inliers, unseen = ((told.kinds == kind).mean(axis=1) for kind in (EXPLAINED, UNSEEN))
+        inliers, unseen = ((told.kinds == kind).mean(axis=1) for kind in (EXPLAINED, IN_UNKNOWN))
         witnesses = many.by_column(many.by_block(told.ratings))
         totals = (witnesses + 1.7 * (inliers - unseen)[:, None]).sum(axis=1)
         assert (told.inliers.tolist(), told.unseen.tolist()) == (inliers.tolist(), unseen.tolist())
@@ -282,7 +282,7 @@ def test_a_ceiling_is_not_below_what_beams_are_worth():
         atlas, scan, truth = random_site(rng)
         many, model = beams(atlas, scan), atlas.model(USUAL.model)
         ratings = atlas.rate(many, truth[None], USUAL.model)[0][0]
-        tops = [ceiling(model, float(z), 0.0, 0.0) for z in np.hypot(*many.ends.T)]
+        tops = [rating_bound(model, float(z), 0.0, 0.0) for z in np.hypot(*many.ends.T)]
         assert (ratings <= np.array(tops) + 1e-5).all()
 
 

@@ -10,7 +10,7 @@ from tests.support.reference_space import UNIT, house_cells
 from tests.support.sites import SITES
 
 import isovist as iv
-from isovist.compute import EXPLAINED, THROUGH, forgive
+from isovist.compute import EXPLAINED, THROUGH, credit_removed_walls
 from isovist.localization import Fits, totals_of, witnesses_of
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
@@ -121,7 +121,7 @@ def test_of_columns_side_by_side_the_one_that_gains_most_is_kept():
         plain, kinds = np.zeros_like(bare), np.full(bare.shape, THROUGH, np.uint8)
         sums = np.zeros((len(bare), 3 + count))
         told = np.empty_like(sums)
-        forgive(plain, kinds, bare, each, each, each, 0.25, sums, told)
+        credit_removed_walls(plain, kinds, bare, each, each, each, 0.25, sums, told)
         for row, said in zip(gain, told[:, 3:], strict=True):
             slow = np.zeros(count, bool)
             for run in walls_of(row > 0.25):

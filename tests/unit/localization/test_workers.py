@@ -14,7 +14,7 @@ from tests.support.sites import PLANE, SITES
 from tests.support.workers import unpacked
 
 import isovist as iv
-from isovist.compute import share
+from isovist.compute import run_parallel
 from isovist.compute.infra import threads
 from isovist.localization import EndedError, Worker, Workers, asking, groups_of, work
 
@@ -104,27 +104,27 @@ def test_a_worker_reads_scans_until_nothing_more_comes():
 def test_scans_are_made_a_few_ahead_of_the_answers():
     made = []
     scans = (made.append(k) or k for k in range(100))
-    answers = threads.in_order(lambda number, scan: (number, scan), scans, 2)
+    answers = threads.map_in_order(lambda number, scan: (number, scan), scans, 2)
     assert next(answers) == (0, 0)
     assert len(made) <= 2 * threads.AHEAD + 1
     answers.close()
 
 
 def test_loops_leave_a_core_to_each_caller(monkeypatch):
-    monkeypatch.setattr(threads, "COUNT", 3)
-    hands, seen = [threads.hands()], []
+    monkeypatch.setattr(threads, "THREADS", 3)
+    hands, seen = [threads.free_threads()], []
 
     def loop(first, last):
         seen.append((first, last, threading.current_thread()))
 
-    with threads.own_core():
-        hands.append(threads.hands())
-        with threads.own_core():
-            hands.append(threads.hands())
-            with threads.own_core(), threads.own_core():
-                hands.append(threads.hands())
-                share(loop, 100, 1, None, ())
-    with threads.alone():
-        share(loop, 50, 1, None, ())
-    assert [*hands, threads.hands()] == [3, 3, 2, 1, 3]
+    with threads.reserve_core():
+        hands.append(threads.free_threads())
+        with threads.reserve_core():
+            hands.append(threads.free_threads())
+            with threads.reserve_core(), threads.reserve_core():
+                hands.append(threads.free_threads())
+                run_parallel(loop, 100, 1, None, ())
+    with threads.single_threaded():
+        run_parallel(loop, 50, 1, None, ())
+    assert [*hands, threads.free_threads()] == [3, 3, 2, 1, 3]
     assert seen == [(0, last, threading.current_thread()) for last in (100, 50)]

@@ -7,7 +7,7 @@ import pytest
 from scipy.ndimage import distance_transform_cdt, distance_transform_edt
 from tests.support.errors import refused
 
-from isovist.compute import OPEN, OWN, SIDE
+from isovist.compute import BLOCK_SIDE, FIRST_OWN_ROW, FREE_BLOCK
 from isovist.maps import BlockGrid, Cloud, RayGrid, WallDistances, surface, wall_faces
 
 GRIDS = {
@@ -32,7 +32,7 @@ def laid_out(grid):
     z, y, x = grid.index.shape
     rows = grid.table[np.maximum(grid.index, 0)].transpose(0, 3, 1, 4, 2, 5)
     levels, height, width = grid.shape
-    return rows.reshape(z * SIDE, y * SIDE, x * SIDE)[:levels, :height, :width]
+    return rows.reshape(z * BLOCK_SIDE, y * BLOCK_SIDE, x * BLOCK_SIDE)[:levels, :height, :width]
 
 
 def test_blocks_hold_the_cells_that_they_were_made_of(cells):
@@ -77,7 +77,7 @@ def test_blocks_of_walls_alone_are_those_of_their_cells(cells):
 def test_free_blocks_take_no_memory():
     walls = np.array([5, 10**9])
     blocks = BlockGrid.from_walls(walls, (1000, 1000, 5000))
-    assert len(blocks.table) == OWN + 2
+    assert len(blocks.table) == FIRST_OWN_ROW + 2
     np.testing.assert_array_equal(blocks.walls(), walls)
     near = WallDistances.of(blocks, 20)
     assert near.table.nbytes < 2_000_000
@@ -107,7 +107,7 @@ def test_distances_near_walls_are_exact_to_the_last_bit(cells, limit):
     # What stands behind a block is that of the next one.
     for z, y, x in np.argwhere(near.index[:-1, :-1, :-1] > 0)[:3]:
         behind = near.roots[near.table[near.index[z, y, x], -1, 0, 0]]
-        assert behind == told[(z + 1) * SIDE, y * SIDE, x * SIDE]
+        assert behind == told[(z + 1) * BLOCK_SIDE, y * BLOCK_SIDE, x * BLOCK_SIDE]
 
 
 @pytest.mark.slow
@@ -115,14 +115,16 @@ def test_steps_of_rays_are_moves_of_a_king(cells):
     walk = RayGrid.over(BlockGrid.from_array(cells))
     codes, free = laid_out(walk), cells == 0
     np.testing.assert_array_equal(codes[~free], cells[~free] - 1)
-    known = free & (codes != OPEN)
-    moves = np.minimum(distance_transform_cdt(free, metric="chessboard"), SIDE) + 2
+    known = free & (codes != FREE_BLOCK)
+    moves = np.minimum(distance_transform_cdt(free, metric="chessboard"), BLOCK_SIDE) + 2
     np.testing.assert_array_equal(codes[known], moves[known])
     # Around a block that is all free so many blocks are.
     for z, y, x in np.argwhere(walk.index < -1):
         b = -walk.index[z, y, x] - 1
-        low = [max(k - b, 0) * SIDE for k in (z, y, x)]
-        part = tuple(slice(a, (k + b + 1) * SIDE) for a, k in zip(low, (z, y, x), strict=True))
+        low = [max(k - b, 0) * BLOCK_SIDE for k in (z, y, x)]
+        part = tuple(
+            slice(a, (k + b + 1) * BLOCK_SIDE) for a, k in zip(low, (z, y, x), strict=True)
+        )
         assert free[part].all()
 
 

@@ -10,18 +10,18 @@ from tests.support.reference_occupancy import cast_twin, passes_twin
 from isovist import Cell, OccupancyMap, Pose, SegmentMap
 from isovist.compute import (
     FREE,
-    RAYS,
-    RIM,
-    STATE,
+    MAX_OFFSET,
+    PACKET_SIZE,
+    STATE_ROWS,
     cast_fan,
-    count_misses,
-    follow,
-    follow_plain,
-    in_groups,
+    mark_passes,
+    padded_rays,
+    trace_packet,
+    trace_scalar,
 )
 from isovist.maps import Ending, classify
 
-DX, DY, PER_X, PER_Y, _, _, AROUND, FAR, ASIDE = range(STATE)
+DX, DY, PER_X, PER_Y, _, _, AROUND, FAR, ASIDE = range(STATE_ROWS)
 
 ROOM = np.array(
     [
@@ -79,14 +79,14 @@ def test_rays_agree_with_the_rational_twin_ties_included(ray, maximum):
 @given(rays(), st.one_of(st.just(1e6), st.integers(1, 40).map(lambda k: k / 4)))
 def test_a_fan_of_rays_has_those_of_the_rational_twin_ties_included(ray, maximum):
     cells, origin, direction = ray
-    angles = np.arctan2(*direction[::-1]) + np.arange(RAYS + 3) * np.pi / 8
+    angles = np.arctan2(*direction[::-1]) + np.arange(PACKET_SIZE + 3) * np.pi / 8
     unit = np.stack([np.cos(angles), np.sin(angles)])
     unit[:, :3] = [[1.0, 0.0, -1.0], [0.0, -1.0, 0.0]]
     ranges, endings = np.empty(len(angles)), np.empty(len(angles), dtype=np.uint8)
     skip = OccupancyMap.from_array(cells, 1.0).skip
-    rays = np.empty((STATE, in_groups(len(angles))), np.float32)
+    rays = np.empty((STATE_ROWS, padded_rays(len(angles))), np.float32)
     at = np.empty(rays.shape[1], np.int32)
-    assert rays.shape[1] == 2 * RAYS
+    assert rays.shape[1] == 2 * PACKET_SIZE
     cast_fan(skip, *origin, unit[0], unit[1], maximum, rays, at, ranges, endings)
     for k, (dx, dy) in enumerate(unit.T):
         t, ending = cast_twin(cells, *origin, dx, dy)
@@ -103,33 +103,33 @@ def test_a_group_of_rays_is_followed_as_by_the_plain_loop():
 
     @njit
     def vector(every, begin, width, place, first, rays, at):
-        follow(every, begin, width, place, first, rays, at)
+        trace_packet(every, begin, width, place, first, rays, at)
 
     ended = np.zeros(3, dtype=int)
     for _ in range(300):
         x, y = random.uniform(1.0, [49.0, 39.0])
         begin = (int(y) + 1) * skip.shape[1] + int(x) + 1
         around = float(skip.reshape(-1)[begin]) - FREE
-        angles = random.uniform(-np.pi, np.pi, 3 * RAYS)
-        rays = np.zeros((STATE, len(angles)), dtype=np.float32)
+        angles = random.uniform(-np.pi, np.pi, 3 * PACKET_SIZE)
+        rays = np.zeros((STATE_ROWS, len(angles)), dtype=np.float32)
         rays[DX], rays[DY] = np.cos(angles), np.sin(angles)
         rays[PER_X : PER_Y + 1] = 1.0 / rays[: DY + 1]
         rays[AROUND] = around
         rays[AROUND, 0] = -1.0  # one that has ended before
         others, rays = rays, rays.copy()
         twin, cells_of = rays.copy(), np.full((2, len(angles)), -1, dtype=np.int32)
-        for some, at, way in zip((rays, twin), cells_of, (vector, follow_plain), strict=True):
-            for first in (0, 2 * RAYS):
+        for some, at, way in zip((rays, twin), cells_of, (vector, trace_scalar), strict=True):
+            for first in (0, 2 * PACKET_SIZE):
                 place = x % 1.0, y % 1.0, 15.0
                 way(skip.reshape(-1), begin, skip.shape[1], place, first, some, at)
-            left = slice(RAYS, 2 * RAYS)
+            left = slice(PACKET_SIZE, 2 * PACKET_SIZE)
             np.testing.assert_array_equal(some[:, left], others[:, left])
             assert (at[left] == -1).all()
-        mine = np.arange(len(angles)) // RAYS != 1
+        mine = np.arange(len(angles)) // PACKET_SIZE != 1
         rays, twin, cells_of = rays[:, mine], twin[:, mine], cells_of[:, mine]
-        sure = twin[ASIDE] < RIM
+        sure = twin[ASIDE] < MAX_OFFSET
         np.testing.assert_array_equal(cells_of[0, sure], cells_of[1, sure])
-        np.testing.assert_array_equal(rays[ASIDE] < RIM, sure)
+        np.testing.assert_array_equal(rays[ASIDE] < MAX_OFFSET, sure)
         out = slice(FAR, None)
         np.testing.assert_allclose(rays[out, sure], twin[out, sure], rtol=2e-6, atol=1e-4)
         assert (rays[AROUND] < 0.0).all()
@@ -277,7 +277,7 @@ def test_passes_agree_with_the_rational_twin():
     starts[:10], ends[5:15] = np.floor(starts[:10]), np.floor(ends[5:15])
     ends[20, 1], ends[21, 0] = starts[20, 1], starts[21, 0]
     steps = np.zeros((41, 52), dtype=np.int32)
-    count_misses(starts, ends, steps)
+    mark_passes(starts, ends, steps)
     passes = np.cumsum(steps, axis=1)
     assert (passes[:, -1] == 0).all()
     np.testing.assert_array_equal(passes[:, :-1], passes_twin(starts, ends, (41, 51)))

@@ -14,7 +14,7 @@ from tests.support.reference_survey import FULL, RINGS, compared, normal_of, rou
 import isovist as iv
 from isovist import Lidar, LocalizationSettings, Pose, SurveyingSettings, build, certify
 from isovist.atlas import FAR
-from isovist.compute import compare, hold
+from isovist.compute import rank_views, sum_information
 from isovist.maps import standing_cells, standing_places
 from isovist.surveying import (
     aliases,
@@ -56,7 +56,7 @@ def look_from(atlas, floor, lidar):
 def held(atlas, lidar, places, ranges, blocks, angles, width=2.0):
     normal = np.empty((len(places), len(blocks), 8), dtype=np.float32)
     seen = np.empty((len(places), len(blocks), 2), dtype=np.int16)
-    hold(
+    sum_information(
         atlas.wall_distance, places, ranges, angles, blocks, lidar.noise / UNIT, width, normal, seen
     )
     return normal, seen
@@ -92,7 +92,7 @@ def test_nodes_are_compared_and_put_in_order_as_by_the_twin():
     asked = which.copy()
     costs, turns = np.empty(which.shape, dtype=np.float32), np.empty(which.shape, dtype=np.int64)
     asking = near[which], views[:, None], seen[:, None]
-    compare(nodes[:, None], *asking, 3, 0.25, 0.5, which, costs, turns)
+    rank_views(nodes[:, None], *asking, 3, 0.25, 0.5, which, costs, turns)
     for q in range(3):
         twin = {a: compared(nodes[a], near[a], views[q], seen[q], 3, 0.25, 0.5) for a in asked[q]}
         np.testing.assert_allclose(costs[q], sorted(cost for cost, _ in twin.values()), atol=1e-5)

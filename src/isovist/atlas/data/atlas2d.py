@@ -251,14 +251,14 @@ class PlaneAtlas(Atlas):
     @staticmethod
     @cache
     def kernels() -> tuple[Any, ...]:
-        from isovist.compute.fitting.align2d import align
-        from isovist.compute.infra.small_matrices import carry
-        from isovist.compute.likelihood.aggregate import thin
-        from isovist.compute.likelihood.score2d import score
-        from isovist.compute.search.topk import by_place
+        from isovist.compute.fitting.align2d import align_2d
+        from isovist.compute.infra.small_matrices import compose
+        from isovist.compute.likelihood.aggregate import thin_beams
+        from isovist.compute.likelihood.score2d import score_2d
+        from isovist.compute.search.topk import order_by_place
         from isovist.compute.search.windows import channels_of
 
-        return align, score, by_place, thin, channels_of, carry
+        return align_2d, score_2d, order_by_place, thin_beams, channels_of, compose
 
     def fitted(self, tilt: bool) -> int:
         """Return 3: x, y and yaw are fitted, since nothing tilts in 2D."""
@@ -442,12 +442,12 @@ def _row(model: BeamModel, reach: float, cell: float) -> FloatArray:
 @lru_cache(maxsize=KEPT_SCANS)
 def _beams(scan: Scan, most: int, block: tuple[float, float], shine: Shine) -> Beams:
     """At most so many valid beams, evenly chosen; a scan is asked for them until it is settled."""
-    from isovist.compute.likelihood.aggregate import thin
+    from isovist.compute.likelihood.aggregate import thin_beams
 
     index, ends = np.empty(most, np.int64), np.empty((most, 2))
     begins, counts = np.empty((2, most), np.int64), np.empty(3, np.int64)
     along = units_of(scan.bearings)
-    thin(scan.ranges, scan.bearings, along, scan.valid, *block, index, ends, begins, counts)
+    thin_beams(scan.ranges, scan.bearings, along, scan.valid, *block, index, ends, begins, counts)
     m, blocks, things = counts.tolist()
     index, none = index[:m], np.empty(0)
     strengths = sigmas = none

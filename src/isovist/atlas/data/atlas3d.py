@@ -175,11 +175,11 @@ class SpaceAtlas(Atlas):
         return rated
 
     def kernels(self) -> tuple[Any, ...]:
-        from isovist.compute.fitting.align3d import align_by_blocks, align_in_space
-        from isovist.compute.likelihood.score3d import score_by_blocks, score_in_space
+        from isovist.compute.fitting.align3d import align_3d, align_3d_by_blocks
+        from isovist.compute.likelihood.score3d import score_3d, score_3d_by_blocks
 
         whole = isinstance(self.world.grid, DenseGrid)
-        return (align_in_space, score_in_space) if whole else (align_by_blocks, score_by_blocks)
+        return (align_3d, score_3d) if whole else (align_3d_by_blocks, score_3d_by_blocks)
 
     def fitted(self, tilt: bool) -> int:
         """Return 4 (x, y, yaw and z are fitted), or 6, with roll and pitch, for unknown tilt."""

@@ -18,7 +18,7 @@ from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.atlas.data.partial import read_part
 from isovist.atlas.matching.windows import is_even
 from isovist.atlas.settings import AtlasSettings
-from isovist.compute.grids.layout import OWN, SIDE
+from isovist.compute.grids.layout import BLOCK_SIDE, FIRST_OWN_ROW
 from isovist.errors import FileError, InputError, IsovistError
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.grid3d.blocks import BlockGrid, blocks_of
@@ -220,10 +220,10 @@ def _check_grids(shape: tuple[int, ...], distance: Any, clear: Any, bare: Any) -
 def _check_blocks(atlas: SpaceAtlas, cells: BlockGrid) -> None:
     """Rays and distances stay in the grid whatever the tables hold, if the indices do."""
     grids: dict[str, tuple[BlockGrid | WallDistances | RayGrid, type, int]] = {
-        "cells": (cells, np.uint8, SIDE),
-        "walls": (atlas.wall_distance, np.uint8, SIDE + 1),
-        "clear": (atlas.clear, np.uint8, SIDE),
-        "bare": (atlas.bare, np.uint8, SIDE),
+        "cells": (cells, np.uint8, BLOCK_SIDE),
+        "walls": (atlas.wall_distance, np.uint8, BLOCK_SIDE + 1),
+        "clear": (atlas.clear, np.uint8, BLOCK_SIDE),
+        "bare": (atlas.bare, np.uint8, BLOCK_SIDE),
     }
     for name, (grid, dtype, side) in grids.items():
         _check_kind(f"{name}_index", grid.index, np.int32, blocks_of(atlas.world.shape))
@@ -231,8 +231,8 @@ def _check_blocks(atlas: SpaceAtlas, cells: BlockGrid) -> None:
         below = 0 if name in ("cells", "walls") else -(1 << 24)
         if grid.index.min() < below or grid.index.max() >= len(grid.table):
             raise InputError.about(f"{name}_index", "names a block that is not there")
-    own = np.sort(cells.index[cells.index >= OWN])
-    if not np.array_equal(own, np.arange(OWN, len(cells.table))):
+    own = np.sort(cells.index[cells.index >= FIRST_OWN_ROW])
+    if not np.array_equal(own, np.arange(FIRST_OWN_ROW, len(cells.table))):
         raise InputError.about("cells_index", "names a block twice")
     if not 0 < atlas.wall_distance.limit <= 181:
         raise InputError.about(

@@ -17,7 +17,7 @@ import numpy as np
 
 from isovist.arrays import Float32Array, IntArray
 from isovist.atlas.description.tiles import Block
-from isovist.compute.infra.threads import COUNT
+from isovist.compute.infra.threads import THREADS
 from isovist.errors import InputError, MissingExtraError
 
 LOCAL = re.compile(r"local:([1-9][0-9]{0,2})")
@@ -119,7 +119,7 @@ def connected(address: str) -> Iterator[Cluster]:
         )
     if local is not None:
         workers = int(local[1])
-        threads = str(max(COUNT // workers, 1))
+        threads = str(max(THREADS // workers, 1))
         with LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True,
             dashboard_address="127.0.0.1:0", env={"NUMBA_NUM_THREADS": threads},

@@ -48,10 +48,10 @@ class Window:
             short: Most that a channel costs that is shorter than the map says, in log(1 + r); one
                 that is longer costs up to twice that.
         """
-        from isovist.compute.search.correlate import code
+        from isovist.compute.search.correlate import encode_scan
 
         values, scale = np.empty(self.values.shape, dtype=np.int16), np.empty(2)
-        code(self.values, self.seen, short, short / FINE, values, scale)
+        encode_scan(self.values, self.seen, short, short / FINE, values, scale)
         base, step = scale.tolist()
         whole = round(short / step)
         return Codes(values, base, step, whole, 2 * whole)

@@ -1,1 +1,1 @@
-"""Bounds on the score of every pose in a box."""
+"""Bound the score of every pose in a box."""

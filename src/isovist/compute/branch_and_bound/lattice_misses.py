@@ -1,4 +1,4 @@
-"""Beams that miss, from every box of a lattice at once.
+"""Count the beams that miss, from every box of a lattice at once.
 
 The middles of the boxes of a lattice lie `size` squares apart, and a beam leads from each of them
 to the square that lies as far beside it.  So with the squares sorted by where they lie in their
@@ -10,14 +10,14 @@ once it misses too much.
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.compute.infra.compiled import kernel, within
+from isovist.compute.infra.compiled import inline, kernel
 
 Codes = NDArray[np.uint8]
 
 
-@within
+@inline
 def _take_hits(codes: Codes, mask: int, counts: Codes) -> None:
-    """One less for each square that has one of the bits of a mask.  Shapes (n,)."""
+    """Subtract one for each square that has one of the bits of a mask. Shapes (n,)."""
     for j in range(len(counts)):
         counts[j] = np.uint8(counts[j] - np.uint8((codes[j] & mask) != 0))
 
@@ -32,17 +32,16 @@ def count_misses(
     spans: NDArray[np.int64],
     counts: Codes,
 ) -> None:
-    """How many beams end in squares that have none of their bits, from each box and heading.
+    """Count the beams that end in squares without their bits, for each box and heading.
 
     Args:
-        codes: Of the squares: [v, u, row, column] is v squares up and u along in its box, shape
-            (size, size, rows, columns).  Beyond them nothing has bits.
+        codes: Codes of the squares: [v, u, row, column] is v squares up and u along in its box,
+            shape (size, size, rows, columns). Beyond them nothing has bits.
         offsets: From the first square of a box to where beam k ends, x and y, for each heading,
             shape (g, m, 2).
         masks: Bits of the beams, shape (m,), m < 256.
-        spans: First and end of the columns of boxes that are asked, for each row, shape (n, 2).
-        counts: Output, those of boxes that are not asked being the number of beams, shape
-            (g, n, widest).
+        spans: First and end of the columns of boxes to count for, for each row, shape (n, 2).
+        counts: Output, shape (g, n, widest); the number of all beams for boxes outside of `spans`.
     """
     size, rows, columns = len(codes), codes.shape[2], codes.shape[3]
     for g in range(first, last):

@@ -1,4 +1,4 @@
-"""How well could any pose of a box explain a scan?  Ceilings from the ends of the beams.
+"""Bound from above how well any pose of a box explains a scan, from the ends of the beams.
 
 A box holds the poses within a of (x, y), on each axis, and within b of a yaw.  Its poses move the
 end of a beam of length z by at most
@@ -26,60 +26,60 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.compute.infra.compiled import inner, kernel, within
+from isovist.compute.infra.compiled import inline, kernel, subroutine
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-TOGETHER = 4
+BEAMS_PER_PASS = 4
 """Beams that are looked up before boxes are dropped."""
 
 
-@inner
-def ceiling(model, z, miss, dark):
-    """Equation (2) for a beam of z m that ends at least `miss` and `dark` m off, or less than 0."""
-    sigma, longest, hits, short, nearest, random, beyond, fading, slack, share = model
+@subroutine
+def rating_bound(model, z, miss, dark):
+    """Evaluate the bound (2) for a beam of z m whose end is at least `miss` and `dark` m off."""
+    sigma, longest, hits, short, nearest, random, unknown_hits, fading, slack, share = model
     off = min(max(miss, 0.0), slack + share * z)
     hit = math.exp(-0.5 * (off / sigma) ** 2) / (math.sqrt(2.0 * math.pi) * sigma)
     faded = 1.0
     if dark > slack and z <= longest - slack:
         faded = math.exp(-fading * dark)
-    seen = hits * hit + short / max(z, nearest)
-    unseen = beyond * hit + (1.0 - beyond) * fading * faded
-    return math.log(longest * max(seen, unseen) + random)
+    wall_density = hits * hit + short / max(z, nearest)
+    unknown_density = unknown_hits * hit + (1.0 - unknown_hits) * fading * faded
+    return math.log(longest * max(wall_density, unknown_density) + random)
 
 
 @kernel("f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8 -> u2[:,::1], f8[::1]", over="lengths")
 def tabulate(
     first: int, last: int, model: Floats, lengths: Floats, walls: Floats, frontiers: Floats,
-    taken: Floats, unit: float, tables: NDArray[np.uint16], tops: Floats,
+    box_reach: Floats, unit: float, tables: NDArray[np.uint16], tops: Floats,
 ) -> None:  # fmt: skip
-    """Deficits of beams by code, in parts of a nat, rounded down.
+    """Tabulate the deficits of beams by code, in parts of a nat, rounded down.
 
     Args:
-        model: Of `compute.likelihood.beam_model`, shape (10,).
-        lengths: Of the beams in m, shape (m,).
+        model: Row of the beam model (`compute.likelihood.beam_model`), shape (10,).
+        lengths: Ranges of the beams in m, shape (m,).
         walls: Least D of each class in m.
         frontiers: Least U of each class in m.
-        taken: What boxes take off D and U, in m, shape (m, 2).
-        unit: Of deficits in nats.
+        box_reach: Largest change of D and of U within a box, in m, shape (m, 2).
+        unit: Unit of deficits in nats.
         tables: Output, shape (m, 256).
-        tops: Output, the most that each beam can be worth, in nats, shape (m,).
+        tops: Output, largest rating of each beam, in nats, shape (m,).
     """
     for k in range(first, last):
-        tops[k] = ceiling(model, lengths[k], 0.0, 0.0)
+        tops[k] = rating_bound(model, lengths[k], 0.0, 0.0)
         for i in range(len(walls)):
             for j in range(len(frontiers)):
-                most = ceiling(
-                    model, lengths[k], walls[i] - taken[k, 0], frontiers[j] - taken[k, 1]
+                bound = rating_bound(
+                    model, lengths[k], walls[i] - box_reach[k, 0], frontiers[j] - box_reach[k, 1]
                 )
-                lost = max(0.0, (tops[k] - most) / unit - 1e-6)
+                lost = max(0.0, (tops[k] - bound) / unit - 1e-6)
                 tables[k, i * len(frontiers) + j] = np.uint16(min(lost, 65535.0))
 
 
-@within
-def _add_four(flat, width, offsets, tables, budget, sums, index, which):
-    """Add four deficits to each sum, and keep those that the budget allows; how many they are.
+@inline
+def _add_four(flat, width, offsets, tables, budget, sums, index, boxes):
+    """Add four deficits to each sum, and keep the boxes within the budget; return their number.
 
     The four wait for each other's look-ups less than one after the other would.
     """
@@ -88,35 +88,35 @@ def _add_four(flat, width, offsets, tables, budget, sums, index, which):
     s2 = offsets[2, 1] * width + offsets[2, 0]
     s3 = offsets[3, 1] * width + offsets[3, 0]
     t0, t1, t2, t3 = tables[0], tables[1], tables[2], tables[3]
-    kept = 0
+    count = 0
     for j in range(len(sums)):
         at = index[j]
         first = np.int32(t0[flat[np.uint64(at + s0)]]) + np.int32(t1[flat[np.uint64(at + s1)]])
         other = np.int32(t2[flat[np.uint64(at + s2)]]) + np.int32(t3[flat[np.uint64(at + s3)]])
         total = np.int32(sums[j] + first + other)
-        sums[kept], index[kept], which[kept] = total, at, which[j]
-        kept += total <= budget
-    return kept
+        sums[count], index[count], boxes[count] = total, at, boxes[j]
+        count += total <= budget
+    return count
 
 
-@within
-def _add_some(flat, shape, offsets, tables, budget, places, sums, index, which):
-    """The same for any number of beams, some of which end outside: there the rim counts.
+@inline
+def _add_any_count(flat, shape, offsets, tables, budget, places, sums, index, boxes):
+    """Add the deficits of any number of beams; beyond the map, the rim of the codes counts.
 
     Beyond the padding nothing is nearer than at its rim.
     """
     top, rim = np.int64(shape[0] - 1), np.int64(shape[1] - 1)
-    width, kept = np.int64(shape[1]), 0
+    width, count = np.int64(shape[1]), 0
     for j in range(len(sums)):
-        total, box = sums[j], np.uint64(which[j])
+        total, box = sums[j], np.uint64(boxes[j])
         column, row = np.int64(places[box, 0]), np.int64(places[box, 1])
         for beam in range(len(offsets)):
             u = min(max(column + offsets[beam, 0], 0), rim)
             v = min(max(row + offsets[beam, 1], 0), top)
             total += np.int32(tables[beam, flat[np.uint64(v * width + u)]])
-        sums[kept], index[kept], which[kept] = total, index[j], which[j]
-        kept += total <= budget
-    return kept
+        sums[count], index[count], boxes[count] = total, index[j], boxes[j]
+        count += total <= budget
+    return count
 
 
 @kernel(
@@ -132,57 +132,57 @@ def bound(
     tables: NDArray[np.uint16],
     budget: int,
     deficits: NDArray[np.int32],
-    looked: Integers,
+    lookups: Integers,
 ) -> None:
     """Sum the deficits of boxes, and drop them as soon as the budget is spent.
 
     Args:
-        codes: Of the cells of the map, padded, shape (height, width).
+        codes: Codes of the cells of the map, padded, shape (height, width).
         tasks: Group, first and end of boxes side by side, shape (t, 3).
         places: Column and row of the cell that holds the middle of each box, shape (n, 2).
         offsets: From there to where beam k ends, for each group, shape (g, m, 2).
-        tables: Deficits by code, those beams first that tell most, shape (m, 256).
-        budget: Largest sum that is good enough.
+        tables: Deficits by code, the most telling beams first, shape (m, 256).
+        budget: Largest sum of a box that is good enough.
         deficits: Output, the sum, or −1 for boxes that are dropped, shape (n,).
-        looked: Output, look-ups of each task, shape (t,).
+        lookups: Output, look-ups of each task, shape (t,).
     """
     height, width = codes.shape
     m = len(tables)
     flat = codes.reshape(-1)
     for t in range(first, last):
         group, start, stop = tasks[t, 0], tasks[t, 1], tasks[t, 2]
-        alive = stop - start
-        sums = np.zeros(alive, dtype=np.int32)
-        index = np.empty(alive, dtype=np.int64)
-        which = np.empty(alive, dtype=np.int32)
+        remaining = stop - start
+        sums = np.zeros(remaining, dtype=np.int32)
+        index = np.empty(remaining, dtype=np.int64)
+        boxes = np.empty(remaining, dtype=np.int32)
         left, right, low, high = width, -1, height, -1
-        for j in range(alive):
+        for j in range(remaining):
             column, row = places[start + j, 0], places[start + j, 1]
-            index[j], which[j] = row * width + column, start + j
+            index[j], boxes[j] = row * width + column, start + j
             left, right = min(left, column), max(right, column)
             low, high = min(low, row), max(high, row)
             deficits[start + j] = -1
         count = 0
-        for k in range(0, m, TOGETHER):
-            end = min(k + TOGETHER, m)
-            count += (end - k) * alive
-            inside = end == k + TOGETHER
+        for k in range(0, m, BEAMS_PER_PASS):
+            end = min(k + BEAMS_PER_PASS, m)
+            count += (end - k) * remaining
+            inside = end == k + BEAMS_PER_PASS
             for beam in range(k, end):
                 dx, dy = offsets[group, beam, 0], offsets[group, beam, 1]
                 inside &= left + dx >= 0 and right + dx < width
                 inside &= low + dy >= 0 and high + dy < height
             if inside:
-                alive = _add_four(
-                    flat, width, offsets[group, k:end], tables[k:end], budget, sums[:alive], index,
-                    which,
+                remaining = _add_four(
+                    flat, width, offsets[group, k:end], tables[k:end], budget, sums[:remaining],
+                    index, boxes,
                 )  # fmt: skip
             else:
-                alive = _add_some(
+                remaining = _add_any_count(
                     flat, codes.shape, offsets[group, k:end], tables[k:end], budget, places,
-                    sums[:alive], index, which,
+                    sums[:remaining], index, boxes,
                 )  # fmt: skip
-            if alive == 0:
+            if remaining == 0:
                 break
-        for j in range(alive):
-            deficits[which[j]] = sums[j]
-        looked[t] = count
+        for j in range(remaining):
+            deficits[boxes[j]] = sums[j]
+        lookups[t] = count

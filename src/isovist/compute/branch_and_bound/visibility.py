@@ -1,4 +1,4 @@
-"""Does every beam of a box of poses meet a wall?  Visibility that cannot be wrong.
+"""Prove that every beam of a box of poses meets a wall.
 
 The rays that leave a box of places within b of a direction sweep a wedge.  It is walked line by
 line along its main axis (columns of cells for rays that run along rows).  On each line a word of
@@ -16,32 +16,32 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.compute.branch_and_bound.upper_bounds import ceiling
+from isovist.compute.branch_and_bound.upper_bounds import rating_bound
 from isovist.compute.fitting.endpoints import distance_at
-from isovist.compute.infra.compiled import inner, kernel
-from isovist.compute.likelihood.beam_model import WALL
-from isovist.compute.rays.grid2d import cast_one
+from isovist.compute.infra.compiled import kernel, subroutine
+from isovist.compute.likelihood.beam_model import SLACK, SLACK_SHARE, WALL
+from isovist.compute.rays.grid2d import cast_ray
 
 Words = NDArray[np.uint64]
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-ZERO, ONE = np.uint64(0), np.uint64(1)
-WIDEST = 62
-ANYWHERE = -(1 << 40)
+NO_BITS, FIRST_BIT = np.uint64(0), np.uint64(1)
+MAX_WEDGE_BITS = 62
+UNKNOWN_START = -(1 << 40)
 
 
-@inner
+@subroutine
 def _shifted(word, by):
-    """A word of bits, moved towards the first bit by `by`, which may be negative."""
+    """Move a word of bits towards the first bit by `by`, which may be negative."""
     if by >= 64 or by <= -64:
-        return ZERO
+        return NO_BITS
     return word >> np.uint64(by) if by >= 0 else word << np.uint64(-by)
 
 
-@inner
+@subroutine
 def _window(words, line, first):
-    """64 bits of a line, from bit `first` on."""
+    """Return 64 bits of a line, from bit `first` on."""
     i, s = first >> 6, first & 63
     bits = words[line, i] >> np.uint64(s)
     if s:
@@ -49,9 +49,9 @@ def _window(words, line, first):
     return bits
 
 
-@inner
+@subroutine
 def _fill(reached, free):
-    """Bits of the runs of `free` that hold a bit of `reached`, which is part of it."""
+    """Return the runs of `free` that hold a bit of `reached`, which is part of it."""
     up = (free & ~(free + reached)) | reached
     down, run = reached, free
     for k in range(6):
@@ -61,12 +61,12 @@ def _fill(reached, free):
     return up | down
 
 
-@inner
-def _meets(walls, unknown, clear, turned, flipped, bits, u, v, a, b, angle, reach):
-    """Whether all rays meet a wall within reach, along the axis u of lines.
+@subroutine
+def _meets(walls, unknown, clear, by_columns, is_flipped, bits, u, v, a, b, angle, reach):
+    """Prove that all rays meet a wall within reach, along the axis u of lines.
 
     `clear[row, column]` is the border of one cell wide `skip` grid; lines are its columns when
-    `turned`, and count from the far end when `flipped`.
+    `by_columns`, and count from the far end when `is_flipped`.
     """
     lines = walls.shape[0]
     slowest = min(math.cos(angle - b), math.cos(angle + b))
@@ -77,57 +77,59 @@ def _meets(walls, unknown, clear, turned, flipped, bits, u, v, a, b, angle, reac
     begin, until = math.floor(v - a), math.floor(v + a)
     if line < 0:
         return False
-    reached, first = ZERO, 0
+    reached, first = NO_BITS, 0
     while line <= end:
         near, far = max(0.0, line - u - a), line + 1.0 - u + a
         low = math.floor(v - a + min(lower * near, lower * far))
         high = math.floor(v + a + max(upper * near, upper * far))
-        if low < 0 or high >= bits or high - low >= WIDEST:
+        if low < 0 or high >= bits or high - low >= MAX_WEDGE_BITS:
             return False
         if line > last:
             across = math.floor(v + middle * (line + 0.5 - u))
-            along = lines - 1 - line if flipped else line
-            room = int(clear[across + 1, along + 1] if turned else clear[along + 1, across + 1])
+            along = lines - 1 - line if is_flipped else line
+            room = int(clear[across + 1, along + 1] if by_columns else clear[along + 1, across + 1])
             # Within d − 1 of a cell all is free; the wedge moves by a line and widens by less.
             spare = room - 2 - (high - low + 1) // 2 - 4
             if spare > 0:
                 line += max(1, spare >> 1)
-                first = ANYWHERE
+                first = UNKNOWN_START
                 continue
-        free = ~_window(walls, line, low) & ((ONE << np.uint64(high - low + 1)) - ONE)
-        if first == ANYWHERE:
+        free = ~_window(walls, line, low) & ((FIRST_BIT << np.uint64(high - low + 1)) - FIRST_BIT)
+        if first == UNKNOWN_START:
             reached = free
         else:
             by = low - first
             spread = _shifted(reached, by) | _shifted(reached, by + 1) | _shifted(reached, by - 1)
             if line <= last:
-                starts = ((ONE << np.uint64(until - begin + 1)) - ONE) << np.uint64(begin - low)
+                starts = ((FIRST_BIT << np.uint64(until - begin + 1)) - FIRST_BIT) << np.uint64(
+                    begin - low
+                )
                 spread |= starts
             reached = _fill(spread & free, free)
-        if reached & _window(unknown, line, low) != ZERO:
+        if reached & _window(unknown, line, low) != NO_BITS:
             return False
-        if reached == ZERO and line >= last:
+        if reached == NO_BITS and line >= last:
             return True
         first = low
         line += 1
     return False
 
 
-@inner
+@subroutine
 def meets_wall(walls, unknown, clear, x, y, a, b, angle, reach):
-    """Whether every ray of a box meets a wall within reach, and nothing unknown before.
+    """Prove that every ray of a box meets a wall within reach, and nothing unknown before.
 
     Args:
         walls: Bits of the occupied cells: columns from the left and from the right, rows from
             below and from above, each of shape (lines, words).
-        unknown: The same for unknown cells; what lies beyond the map is unknown.
+        unknown: Bits of the unknown cells, laid out like `walls`; cells beyond the map are unknown.
         clear: The skip grid of the map (`compute.rays.grid2d`).
-        x: Middle of the box in cells.
-        y: The same.
-        a: Half its width in cells.
-        b: Directions within this of `angle`, in rad, at most 0.2.
-        angle: Of the middle ray, in rad.
-        reach: In cells.
+        x: Column of the middle of the box, in cells.
+        y: Row of the middle of the box, in cells.
+        a: Half width of the box in cells.
+        b: Largest deviation of a ray from `angle`, in rad, at most 0.2.
+        angle: Direction of the middle ray, in rad.
+        reach: Range within which all rays must meet a wall, in cells.
     """
     height, width = clear.shape[0] - 2, clear.shape[1] - 2
     c, s = math.cos(angle), math.sin(angle)
@@ -153,7 +155,7 @@ def meets_wall(walls, unknown, clear, x, y, a, b, angle, reach):
     "f8, f8[::1], f8[:,::1], f8[:,::1], f8, f8, f8[::1], f8[::1], f8 -> f8[::1], i8[::1]",
     over="boxes",
 )
-def look_through(
+def bound_small_boxes(
     first: int,
     last: int,
     field: NDArray[np.float32],
@@ -169,37 +171,37 @@ def look_through(
     boxes: Floats,
     a: float,
     b: float,
-    behind: Floats,
+    through_deficits: Floats,
     tops: Floats,
     budget: float,
     deficits: Floats,
-    looked: Integers,
+    wedge_counts: Integers,
 ) -> None:
-    """Deficits of small boxes, in nats: by where beams end, and by walls that they go through.
+    """Bound the deficits of small boxes, in nats, by ends of beams and by walls in between.
 
     Distances are interpolated here, which changes by at most √2 times the way.
 
     Args:
         field: D in cells, shape (height, width).
-        codes: Of `compute.branch_and_bound.upper_bounds`, padded; the class of U is the code modulo
-            their number.
+        codes: Codes of `compute.branch_and_bound.upper_bounds`, padded; the class of U is the code
+            modulo the number of `frontiers`.
         pad: Cells around the map in `codes`.
         frontiers: Least U of each class in m.
-        walls: Of `meets_wall`.
-        unknown: Of `meets_wall`.
-        clear: Of `meets_wall`.
+        walls: Bits of the occupied cells; see `meets_wall`.
+        unknown: Bits of the unknown cells; see `meets_wall`.
+        clear: Skip grid of the map; see `meets_wall`.
         cell: Side of a cell in m.
-        model: Of `compute.likelihood.beam_model`, shape (10,).
-        ends: Of the beams in the frame of the sensor, in m, those first that have most to pass,
-            shape (m, 2).
+        model: Row of the beam model (`compute.likelihood.beam_model`), shape (10,).
+        ends: Ends of the beams in the frame of the sensor, in m, shape (m, 2); first those with the
+            largest `through_deficits`.
         boxes: Middle (x, y, yaw) in cells and rad, shape (n, 3).
         a: Half width of the boxes in cells.
-        b: Half width in rad.
-        behind: Deficit of a beam that has gone through a wall, shape (m,).
-        tops: The most that each beam can be worth, shape (m,).
-        budget: Largest sum that is good enough.
+        b: Half width of the boxes in rad.
+        through_deficits: Deficit of a beam that has gone through a wall, shape (m,).
+        tops: Largest rating of each beam, in nats, shape (m,).
+        budget: Largest deficit of a pose that is good enough, in nats.
         deficits: Output, shape (n,); more than the budget for boxes that are dropped.
-        looked: Output, wedges of each box, shape (n,).
+        wedge_counts: Output, number of wedges walked for each box, shape (n,).
     """
     height, width = codes.shape
     m = len(ends)
@@ -211,31 +213,33 @@ def look_through(
         for k in range(m):
             u, v = ends[k, 0], ends[k, 1]
             z = math.hypot(u, v)
-            moved = math.sqrt(2.0) * a * cell + 2.0 * z * math.sin(0.5 * b)
+            end_shift = math.sqrt(2.0) * a * cell + 2.0 * z * math.sin(0.5 * b)
             u, v = x + (c * u - s * v) / cell, y + (s * u + c * v) / cell
-            near = distance_at(field, u, v)[0] * cell - math.sqrt(2.0) * moved
+            near = distance_at(field, u, v)[0] * cell - math.sqrt(2.0) * end_shift
             column = min(max(math.floor(u) + pad, 0), width - 1)
             row = min(max(math.floor(v) + pad, 0), height - 1)
-            dark = frontiers[codes[row, column] % len(frontiers)] - moved - math.sqrt(0.5) * cell
-            lost[k] = max(0.0, tops[k] - ceiling(model, z, near, dark))
+            dark = (
+                frontiers[codes[row, column] % len(frontiers)] - end_shift - math.sqrt(0.5) * cell
+            )
+            lost[k] = max(0.0, tops[k] - rating_bound(model, z, near, dark))
             total += lost[k]
-            hope += max(0.0, behind[k] - lost[k])
+            hope += max(0.0, through_deficits[k] - lost[k])
             if total > budget:
                 break
         for k in range(m):
             if not total + hope > budget >= total:
                 break
-            gain = behind[k] - lost[k]
+            gain = through_deficits[k] - lost[k]
             if gain <= 0.0:
                 continue
             hope -= gain
             u, v = ends[k, 0], ends[k, 1]
             z = math.hypot(u, v)
-            reach = (z - model[8] - model[9] * z - 1e-6) / cell
+            reach = (z - model[SLACK] - model[SLACK_SHARE] * z - 1e-6) / cell
             # Where the middle ray meets no wall in time, not all rays do.
-            if cast_one(clear, x, y, c * u - s * v, s * u + c * v, reach / z)[1] == WALL:
+            if cast_ray(clear, x, y, c * u - s * v, s * u + c * v, reach / z)[1] == WALL:
                 count += 1
                 if meets_wall(walls, unknown, clear, x, y, a, b, yaw + math.atan2(v, u), reach):
                     total += gain
         deficits[i] = total
-        looked[i] = count
+        wedge_counts[i] = count

@@ -288,9 +288,9 @@ class CudaCompute:
 
 def _scan_arrays(scan: EncodedScan) -> tuple[Array, Array, Array, Array]:
     """Return what goes to the card of a scan: values, channels that count, counts, headings."""
-    from isovist.compute.search.windows import seen_first
+    from isovist.compute.search.windows import observed_first
 
     mask = scan.mask
     channels, counts = np.empty(mask.shape, np.int32), np.empty(mask.shape[:2], np.int32)
-    seen_first(mask, channels, counts)
+    observed_first(mask, channels, counts)
     return scan.values, channels, counts, scan.headings

@@ -1,1 +1,1 @@
-"""Gauss-Newton fits of scans to walls."""
+"""Fit poses of scans to walls by Gauss–Newton."""

@@ -1,4 +1,4 @@
-"""Fit scans to walls: Gauss–Newton on the distance to the nearest wall.
+"""Fit 2D scans to walls: Gauss–Newton on the distance to the nearest wall.
 
 With the ends q_k of the beams in the frame of the sensor and D the distance to the nearest wall,
 
@@ -13,24 +13,30 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.compute.fitting.endpoints import SUMS, lay_out, padded, sum_ends
+from isovist.compute.fitting.endpoints import SUM_COUNT, pack_ends, padded_beams, sum_ends
 from isovist.compute.infra.compiled import kernel
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
-FEW = 8
+POSES_PER_PART = 8
 """Poses that are fitted, or rated, in about the time that it takes to wake a helper."""
+MAX_ROTATION = 0.1
+"""Largest rotation of one step, in rad: the linearization holds no farther."""
+YAW_DAMPING = 0.1
+"""Damping of rotations, as a share of what damping of translations would move the mean end."""
 
 
 @kernel(
-    "f4[:,::1], f8[:,::1], f8[::1], f8[::1], f8 -> f8[:,::1], f8[:,::1]", over="poses", block=FEW
+    "f4[:,::1], f8[:,::1], f8[::1], f8[::1], f8 -> f8[:,::1], f8[:,::1]",
+    over="poses",
+    block=POSES_PER_PART,
 )
-def align(
+def align_2d(
     first: int, last: int, field: Singles, ends: Floats, noise: Floats, widths: Floats,
     damping: float, poses: Floats, normal: Floats,
 ) -> None:  # fmt: skip
-    """Improve poses, each on its own.
+    """Improve poses, each by itself.
 
     Args:
         field: D in cells, shape (height, width).
@@ -43,14 +49,14 @@ def align(
             Σ w and Σ w e²; shape (K, 8).
     """
     m, steps = len(ends), len(widths)
-    across, arm = np.empty((2, padded(m)), dtype=np.float32), 0.0
-    lay_out(ends, 1.0, across)
+    across, arm = np.empty((2, padded_beams(m)), dtype=np.float32), 0.0
+    pack_ends(ends, 1.0, across)
     for k in range(m):
         arm += ends[k, 0] ** 2 + ends[k, 1] ** 2
     arm /= m
     scale, share = (
-        np.zeros((steps, padded(m)), np.float32),
-        np.zeros((steps, padded(m)), np.float32),
+        np.zeros((steps, padded_beams(m)), np.float32),
+        np.zeros((steps, padded_beams(m)), np.float32),
     )
     for n in range(steps):
         share[n, :m] = 1.0
@@ -58,7 +64,7 @@ def align(
             share[n, k] = 1.0 / (1.0 + (noise[k] / widths[n]) ** 2)
         for k in range(m):
             scale[n, k] = 0.5 / (widths[n] * widths[n]) * share[n, k]
-    sums = np.empty(SUMS)
+    sums = np.empty(SUM_COUNT)
     for q in range(first, last):
         x, y, yaw = poses[q, 0], poses[q, 1], poses[q, 2]
         for n in range(steps):
@@ -67,7 +73,7 @@ def align(
             gx, gy, ga = sums[8], sums[9], sums[10]
             xx += damping * m
             yy += damping * m
-            aa += damping * m * arm * 0.1
+            aa += damping * m * arm * YAW_DAMPING
             a = yy * aa - ya * ya
             b = xa * ya - xy * aa
             d = xy * ya - xa * yy
@@ -81,7 +87,7 @@ def align(
             shrink = min(1.0, widths[n] / length) if length > 0.0 else 1.0
             x += shrink * step_x
             y += shrink * step_y
-            yaw += min(max(step_a, -0.1), 0.1)
+            yaw += min(max(step_a, -MAX_ROTATION), MAX_ROTATION)
         poses[q, 0], poses[q, 1], poses[q, 2] = x, y, yaw
         sum_ends(field, across, x, y, yaw, scale[steps - 1], share[steps - 1], sums)
         for k in range(8):

@@ -1,6 +1,6 @@
-"""Fit scans to walls in space: Gauss–Newton on the distance to the nearest wall.
+"""Fit 3D scans to walls: Gauss–Newton on the distance to the nearest wall.
 
-As `compute.fitting.align2d` in the plane.  With the ends q_k of the beams in the level frame of the
+This is `compute.fitting.align2d` in 3D. With the ends q_k of the beams in the level frame of the
 sensor, D the distance to the nearest wall and R of `poses`, equation (1),
 
     e_k = D(p + R q_k),     minimise Σ_k ρ(e_k / σ),    weights exp(−e_k² / 2σ²),          (1)
@@ -24,22 +24,25 @@ import math
 
 import numpy as np
 
-from isovist.compute.fitting.endpoints import FAINT, INSIDE
+from isovist.compute.fitting.align2d import MAX_ROTATION, YAW_DAMPING
+from isovist.compute.fitting.endpoints import MAX_EXPONENT, OUTSIDE_MARGIN
 from isovist.compute.grids.fields import corners_of, extent_of
-from isovist.compute.infra.compiled import inner, kernel, within
-from isovist.compute.infra.fastmath import FREELY, decay
+from isovist.compute.infra.compiled import inline, kernel, subroutine
+from isovist.compute.infra.fastmath import FAST_SUMS, decay
 
 
-@within
-def distance_in_space(field, x, y, z):
-    """Trilinear value and gradient at (x, y, z), in cells; values sit at the centres of cells.
+@inline
+def distance_3d(field, x, y, z):
+    """Interpolate the distance and its gradient trilinearly at (x, y, z), in cells.
+
+    Values sit at the centres of cells.
 
     field (`compute.grids.fields`): at least two along each axis.  Outside of it: the value at the
     nearest point of it, plus the distance to that point.
     """
     columns, rows, levels = extent_of(field, 0), extent_of(field, 1), extent_of(field, 2)
     u, v, w = x - 0.5, y - 0.5, z - 0.5
-    # What is no number stands in the first cell and comes out as it is.
+    # NaN is looked up in the first cell, and the result is NaN.
     u = min(u, columns - 1.000001) if u > 0.0 else 0.0
     v = min(v, rows - 1.000001) if v > 0.0 else 0.0
     w = min(w, levels - 1.000001) if w > 0.0 else 0.0
@@ -55,15 +58,15 @@ def distance_in_space(field, x, y, z):
     slope_y = (1.0 - c) * (f01 - f00) + c * (f11 - f10)
     slope_z = f1 - f0
     out_x, out_y, out_z = x - 0.5 - u, y - 0.5 - v, z - 0.5 - w
-    if not abs(out_x) + abs(out_y) + abs(out_z) <= INSIDE:
+    if not abs(out_x) + abs(out_y) + abs(out_z) <= OUTSIDE_MARGIN:
         out = math.sqrt(out_x * out_x + out_y * out_y + out_z * out_z)
         value += out
         slope_x, slope_y, slope_z = out_x / out, out_y / out, out_z / out
     return value, slope_x, slope_y, slope_z
 
 
-@within
-def turn(pose, R):
+@inline
+def fill_rotation(pose, R):
     """Fill R (3, 3) with the rotation of a pose (x, y, yaw, z, roll, pitch)."""
     cy, sy = math.cos(pose[2]), math.sin(pose[2])
     cr, sr = math.cos(pose[4]), math.sin(pose[4])
@@ -73,9 +76,12 @@ def turn(pose, R):
     R[2, 0], R[2, 1], R[2, 2] = -sp, cp * sr, cp * cr
 
 
-@within
+@inline
 def _solve(H, g, n):
-    """Overwrite g with H⁻¹ g for the first n rows, by Cholesky; False when H is not positive."""
+    """Solve H x = g for the first n rows by Cholesky, in place.
+
+    Returns False if H is not positive definite.
+    """
     for j in range(n):
         for k in range(j):
             H[j, j] -= H[j, k] * H[j, k]
@@ -97,9 +103,11 @@ def _solve(H, g, n):
     return True
 
 
-@within(fastmath=FREELY)
+@inline(fastmath=FAST_SUMS)
 def _find_cells(field, qx, qy, qz, pose, R, x, y, z, a, b, c, out, i, j, k):
-    """R q of each beam, the cell (i, j, k) that it ends in, where in that, and how far outside.
+    """Rotate the beams, and find the cell that each ends in.
+
+    Fills R q, the cell (i, j, k), the place in the cell and the distance outside the grid.
 
     All of shape (m,).  Returns how many end outside.
     """
@@ -110,20 +118,20 @@ def _find_cells(field, qx, qy, qz, pose, R, x, y, z, a, b, c, out, i, j, k):
         y[n] = R[1, 0] * qx[n] + R[1, 1] * qy[n] + R[1, 2] * qz[n]
         z[n] = R[2, 0] * qx[n] + R[2, 1] * qy[n] + R[2, 2] * qz[n]
         p, q, r = pose[0] + x[n] - 0.5, pose[1] + y[n] - 0.5, pose[3] + z[n] - 0.5
-        # What is no number stands in the first cell, and is outside.
+        # NaN is looked up in the first cell, and counts as outside.
         u = min(p, wide) if p > 0.0 else 0.0
         v = min(q, deep) if q > 0.0 else 0.0
         w = min(r, high) if r > 0.0 else 0.0
         i[n], j[n], k[n] = np.int32(u), np.int32(v), np.int32(w)
         a[n], b[n], c[n] = u - np.int32(u), v - np.int32(v), w - np.int32(w)
         out[n] = abs(p - u) + abs(q - v) + abs(r - w)
-        outside += not out[n] <= INSIDE
+        outside += not out[n] <= OUTSIDE_MARGIN
     return outside
 
 
-@within(fastmath=FREELY)
+@inline(fastmath=FAST_SUMS)
 def _interpolate(c0, c1, c2, c3, c4, c5, c6, c7, e, dx, dy, dz):
-    """D and its gradient from those of the corners, where `dx`, `dy` and `dz` say in the cell."""
+    """Interpolate D and its gradient from the corners, at dx, dy and dz in the cell."""
     for n in range(len(e)):
         a, b, c = dx[n], dy[n], dz[n]
         f000, f010 = np.float64(c0[n]), np.float64(c2[n])
@@ -138,21 +146,21 @@ def _interpolate(c0, c1, c2, c3, c4, c5, c6, c7, e, dx, dy, dz):
         dz[n] = f1 - f0
 
 
-@within(fastmath=FREELY)
+@inline(fastmath=FAST_SUMS)
 def _weigh(scale, d, e, w):
-    """Weights into w; their sum and Σ w e²."""
+    """Fill the weights w; return their sum and Σ w e²."""
     total = square = 0.0
     for n in range(len(e)):
         t = (e[n] - d) * (e[n] - d) * scale
-        w[n] = 0.0 if t > FAINT else decay(t)
+        w[n] = 0.0 if t > MAX_EXPONENT else decay(t)
         total += w[n]
         square += w[n] * e[n] * e[n]
     return total, square
 
 
-@within(fastmath=FREELY)
+@inline(fastmath=FAST_SUMS)
 def _sum_level(w, x, y, e, dx, dy, dz, H, g):
-    """Rows of H and g of x, y, yaw and z."""
+    """Sum the rows of H and g for x, y, yaw and z."""
     xx = xy = xa = xz = yy = ya = yz = aa = az = zz = gx = gy = ga = gz = 0.0
     for n in range(len(w)):
         p, q, r, v = dx[n], dy[n], dz[n], w[n]
@@ -177,29 +185,29 @@ def _sum_level(w, x, y, e, dx, dy, dz, H, g):
     g[0], g[1], g[2], g[3] = -gx, -gy, -ga, -gz
 
 
-@within(fastmath=FREELY)
+@inline(fastmath=FAST_SUMS)
 def _sum_tilt(w, x, y, z, e, dx, dy, dz, R, yaw, H, g):
-    """Rows of H and g of roll and pitch."""
+    """Sum the rows of H and g for roll and pitch."""
     ax, ay, az = R[0, 0], R[1, 0], R[2, 0]
     bx, by = -math.sin(yaw), math.cos(yaw)
     rx = ry = ra = rz = rr = px = py = pa = pz = pr = pp = gr = gp = 0.0
     for n in range(len(w)):
         p, q, s, u, v, h = dx[n], dy[n], dz[n], x[n], y[n], z[n]
-        turn = q * u - p * v
-        roll = p * (ay * h - az * v) + q * (az * u - ax * h) + s * (ax * v - ay * u)
-        pitch = p * by * h - q * bx * h + s * (bx * v - by * u)
-        wr, wp = w[n] * roll, w[n] * pitch
+        yaw_slope = q * u - p * v
+        roll_slope = p * (ay * h - az * v) + q * (az * u - ax * h) + s * (ax * v - ay * u)
+        pitch_slope = p * by * h - q * bx * h + s * (bx * v - by * u)
+        wr, wp = w[n] * roll_slope, w[n] * pitch_slope
         rx += wr * p
         ry += wr * q
-        ra += wr * turn
+        ra += wr * yaw_slope
         rz += wr * s
-        rr += wr * roll
+        rr += wr * roll_slope
         px += wp * p
         py += wp * q
-        pa += wp * turn
+        pa += wp * yaw_slope
         pz += wp * s
-        pr += wp * roll
-        pp += wp * pitch
+        pr += wp * roll_slope
+        pp += wp * pitch_slope
         gr += wr * e[n]
         gp += wp * e[n]
     H[4, 0], H[4, 1], H[4, 2], H[4, 3], H[4, 4] = rx, ry, ra, rz, rr
@@ -207,9 +215,9 @@ def _sum_tilt(w, x, y, z, e, dx, dy, dz, R, yaw, H, g):
     g[4], g[5] = -gr, -gp
 
 
-@within(fastmath=FREELY)
+@inline(fastmath=FAST_SUMS)
 def _sign(x, y, z, e, dx, dy, dz):
-    """s of (2) times D and its gradient, in place."""
+    """Multiply D and its gradient by s of (2), in place."""
     for n in range(len(e)):
         s = 1.0 if dx[n] * x[n] + dy[n] * y[n] + dz[n] * z[n] > 0.0 else -1.0
         e[n] *= s
@@ -218,9 +226,9 @@ def _sign(x, y, z, e, dx, dy, dz):
         dz[n] *= s
 
 
-@within(fastmath=FREELY)
+@inline(fastmath=FAST_SUMS)
 def _sum_once(w, x, y, z, e, dx, dy, dz, R, yaw, m):
-    """Fill m (6,) of (3); returns u."""
+    """Fill m (6,) of (3), and return u."""
     ax, ay, az = R[0, 0], R[1, 0], R[2, 0]
     bx, by = -math.sin(yaw), math.cos(yaw)
     mx = my = ma = mz = mr = mp = total = 0.0
@@ -237,19 +245,23 @@ def _sum_once(w, x, y, z, e, dx, dy, dz, R, yaw, m):
     return total
 
 
-@within
-def _sum_beams(field, ends, sigma, held, d, fitted, pose, H, g, m, R, seen, at, corners):
-    """Fill H (6, 6), lower half, and g (6,) as (3) says.  Returns Σ w, the sum of (2), and d.
+@inline
+def _sum_beams(
+    field, ends, sigma, offset_weight, d, fitted, pose, H, g, m, R, beam_values, at, corners
+):
+    """Fill the lower half of H (6, 6) and g (6,) by (3).
+
+    Returns Σ w, the sum of (2), and d.
 
     Rows of roll and pitch stay as they are where these are not fitted.  An infinite c holds d at 0,
     and (2) is (1).
 
     Ends (3, m) are looked up as in `compute.fitting.align2d`: the numbers of cells, in `at` (3, m +
-    1), end with −1.  m (6,), R (3, 3), `seen` (9, m) and `corners` (8, m) are scratch.
+    1), end with −1.  m (6,), R (3, 3), `beam_values` (9, m) and `corners` (8, m) are scratch.
     """
-    turn(pose, R)
-    x, y, z, e, w = seen[0], seen[1], seen[2], seen[3], seen[4]
-    dx, dy, dz, out = seen[5], seen[6], seen[7], seen[8]
+    fill_rotation(pose, R)
+    x, y, z, e, w = beam_values[0], beam_values[1], beam_values[2], beam_values[3], beam_values[4]
+    dx, dy, dz, out = beam_values[5], beam_values[6], beam_values[7], beam_values[8]
     outside = _find_cells(
         field, ends[0], ends[1], ends[2], pose, R, x, y, z, dx, dy, dz, out, at[0], at[1], at[2]
     )
@@ -266,44 +278,62 @@ def _sum_beams(field, ends, sigma, held, d, fitted, pose, H, g, m, R, seen, at, 
     )  # fmt: skip
     if outside > 0:
         for n in range(len(e)):
-            if not out[n] <= INSIDE:
-                e[n], dx[n], dy[n], dz[n] = distance_in_space(
+            if not out[n] <= OUTSIDE_MARGIN:
+                e[n], dx[n], dy[n], dz[n] = distance_3d(
                     field, pose[0] + x[n], pose[1] + y[n], pose[3] + z[n]
                 )
-    if held < math.inf:
+    if offset_weight < math.inf:
         _sign(x, y, z, e, dx, dy, dz)
     total, square = _weigh(0.5 / (sigma * sigma), d, e, w)
     _sum_level(w, x, y, e, dx, dy, dz, H, g)
     if fitted > 4:
         _sum_tilt(w, x, y, z, e, dx, dy, dz, R, pose[2], H, g)
-    if held < math.inf:
-        d = _sum_once(w, x, y, z, e, dx, dy, dz, R, pose[2], m) / (total + held)
+    if offset_weight < math.inf:
+        d = _sum_once(w, x, y, z, e, dx, dy, dz, R, pose[2], m) / (total + offset_weight)
         for i in range(fitted):
             g[i] += m[i] * d
             for j in range(i + 1):
-                H[i, j] -= m[i] * m[j] / (total + held)
-        square -= (total + held) * d * d
+                H[i, j] -= m[i] * m[j] / (total + offset_weight)
+        square -= (total + offset_weight) * d * d
     return total, square, d
 
 
-@inner
-def _fit_all(first, last, field, ends, widths, damping, held, fitted, poses, normal, sums):
+@subroutine
+def _fit_all(first, last, field, ends, widths, damping, offset_weight, fitted, poses, normal, sums):
+    """Improve poses on a field of either layout; see `align_3d`."""
     count, arm = len(ends), 0.0
     for k in range(count):
         arm += ends[k, 0] ** 2 + ends[k, 1] ** 2
     arm /= count
     across, H, g, R = np.ascontiguousarray(ends.T), np.zeros((6, 6)), np.zeros(6), np.empty((3, 3))
-    m, seen, corners = np.empty(6), np.empty((9, count)), np.empty((8, count), dtype=np.float32)
+    m, beam_values, corners = (
+        np.empty(6),
+        np.empty((9, count)),
+        np.empty((8, count), dtype=np.float32),
+    )
     at = np.full((3, count + 1), -1, dtype=np.int32)
     for q in range(first, last):
         pose = poses[q]
         d = 0.0
         for sigma in widths:
             _, _, d = _sum_beams(
-                field, across, sigma, held, d, fitted, pose, H, g, m, R, seen, at, corners
+                field,
+                across,
+                sigma,
+                offset_weight,
+                d,
+                fitted,
+                pose,
+                H,
+                g,
+                m,
+                R,
+                beam_values,
+                at,
+                corners,
             )
             for i in range(6):
-                H[i, i] += damping * count * (1.0 if i < 2 or i == 3 else 0.1 * arm)
+                H[i, i] += damping * count * (1.0 if i < 2 or i == 3 else YAW_DAMPING * arm)
             if not _solve(H, g, fitted):
                 break
             if fitted < 4:
@@ -314,31 +344,44 @@ def _fit_all(first, last, field, ends, widths, damping, held, fitted, poses, nor
                 if i < 2 or i == 3:
                     pose[i] += shrink * g[i]
                 else:
-                    pose[i] += min(max(g[i], -0.1), 0.1)
+                    pose[i] += min(max(g[i], -MAX_ROTATION), MAX_ROTATION)
         sums[q, 0], sums[q, 1], _ = _sum_beams(
-            field, across, widths[-1], held, d, fitted, pose, normal[q], g, m, R, seen, at, corners
+            field,
+            across,
+            widths[-1],
+            offset_weight,
+            d,
+            fitted,
+            pose,
+            normal[q],
+            g,
+            m,
+            R,
+            beam_values,
+            at,
+            corners,
         )
 
 
 @kernel(
     "f4[:,:,::1], f8[:,::1], f8[::1], f8, f8, i8 -> f8[:,::1], f8[:,:,::1], f8[:,::1]", over="poses"
 )
-def align_in_space(first, last, field, ends, widths, damping, held, fitted, poses, normal, sums):
-    """Improve poses, each on its own.
+def align_3d(first, last, field, ends, widths, damping, offset_weight, fitted, poses, normal, sums):
+    """Improve poses, each by itself.
 
     Args:
         field: D in cells, float32, shape (levels, rows, columns).
         ends: q in cells, shape (m, 3).
         widths: σ of each step in cells, shape (steps,).
         damping: Added to the normal matrix, as a share of the beams.
-        held: c of (2).
-        fitted: How many of x, y, yaw, z, roll, pitch are fitted, from the front; the others stay.
+        offset_weight: c of (2), in beams.
+        fitted: Number of coordinates to fit, the first of x, y, yaw, z, roll, pitch.
         poses: (x, y, yaw, z, roll, pitch) in cells and rad, shape (K, 6); overwritten.
         normal: Output, H of (3) at the improved pose with the last σ, lower half, of what is
             fitted, shape (K, 6, 6).
         sums: Output, Σ w and the sum of (2) there, shape (K, 2).
     """
-    _fit_all(first, last, field, ends, widths, damping, held, fitted, poses, normal, sums)
+    _fit_all(first, last, field, ends, widths, damping, offset_weight, fitted, poses, normal, sums)
 
 
 @kernel(
@@ -346,6 +389,8 @@ def align_in_space(first, last, field, ends, widths, damping, held, fitted, pose
     "-> f8[:,::1], f8[:,:,::1], f8[:,::1]",
     over="poses",
 )
-def align_by_blocks(first, last, field, ends, widths, damping, held, fitted, poses, normal, sums):
-    """The same where D comes by blocks."""
-    _fit_all(first, last, field, ends, widths, damping, held, fitted, poses, normal, sums)
+def align_3d_by_blocks(
+    first, last, field, ends, widths, damping, offset_weight, fitted, poses, normal, sums
+):
+    """Improve poses on a field that is stored by blocks; see `align_3d`."""
+    _fit_all(first, last, field, ends, widths, damping, offset_weight, fitted, poses, normal, sums)

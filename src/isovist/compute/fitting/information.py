@@ -1,4 +1,4 @@
-"""How firmly the beams of a sensor hold it in place, for many places and headings.
+"""Compute how firmly the beams of a sensor fix its pose, for many places and headings.
 
 A beam of range r along θ ends at q = r (cos θ, sin θ) from the sensor.  With D the distance to the
 nearest wall, and noise of standard deviation σ along the beam,
@@ -16,25 +16,26 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.compute.fitting.endpoints import REACH, distance_at
-from isovist.compute.infra.compiled import kernel, within
+from isovist.compute.fitting.endpoints import CUTOFF_SIGMAS, distance_at
+from isovist.compute.infra.compiled import inline, kernel
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
 RULE = ((0.0, 2.0 / 3.0), (math.sqrt(3.0), 1.0 / 6.0), (-math.sqrt(3.0), 1.0 / 6.0))
 # Inputs are finite, so comparisons need not think of NaN: this lets them run four at a time.
-FINITE = {"nnan", "nsz"}
+ASSUME_FINITE = {"nnan", "nsz"}
 
 
-@within(fastmath=FINITE)
+@inline(fastmath=ASSUME_FINITE)
 def _term(f: np.float32, o: np.float32, low: np.float32, high: np.float32) -> np.float32:
+    """Return one clipped term of (1) of `compute.search.correlate`."""
     return abs(min(max(o - f, low), high))
 
 
-@within(fastmath=FINITE)
+@inline(fastmath=ASSUME_FINITE)
 def _add_cost(f: Singles, o: np.float32, low: np.float32, high: np.float32, cost: Singles) -> None:
-    """One term of (1) of `compute.search.correlate` for all headings; f starts there."""
+    """Add one term of (1) of `compute.search.correlate` for all headings; f starts there."""
     for k in range(len(cost)):
         cost[k] += _term(f[k], o, low, high)
 
@@ -43,7 +44,7 @@ def _add_cost(f: Singles, o: np.float32, low: np.float32, high: np.float32, cost
     "f4[:,::1], f8[:,::1], f4[:,::1], f8[::1], i2[:,::1], f8, f8 -> f4[:,:,::1], i2[:,:,::1]",
     over="places",
 )
-def hold(
+def sum_information(
     first: int,
     last: int,
     field: Singles,
@@ -54,22 +55,22 @@ def hold(
     noise: float,
     width: float,
     normal: Singles,
-    seen: NDArray[np.int16],
+    counts: NDArray[np.int16],
 ) -> None:
-    """Normal matrices of what is in view, for every place and heading.
+    """Sum the normal matrices of the visible walls, for every place and heading.
 
     Args:
         field: D in cells, shape (height, width).
         places: (x, y) in cells, shape (N, 2).
-        ranges: In cells, `inf` where nothing returns, shape (S, N).
+        ranges: Ranges in cells, `inf` without a return, shape (S, N).
         angles: Directions of the rays in the grid in rad, shape (S,).
-        blocks: Which witness a ray belongs to at each heading, −1 out of view, shape (H, S).
+        blocks: Block that a ray belongs to at each heading, −1 out of view, shape (H, S).
         noise: σ in cells.
-        width: Of w, in cells.
+        width: Width of w in cells.
         normal: Output, H of (1): xx, xy, xa, yy, ya, aa, then Σ w and Σ w D²; shape (N, H, 8).
-        seen: Output, rays that return and blocks that hold one, shape (N, H, 2).
+        counts: Output, numbers of rays that return and of blocks with one, shape (N, H, 2).
     """
-    scale, reach = 0.5 / (width * width), REACH * width
+    scale, reach = 0.5 / (width * width), CUTOFF_SIGMAS * width
     witnesses = 0
     for h in range(blocks.shape[0]):
         for s in range(blocks.shape[1]):
@@ -79,7 +80,7 @@ def hold(
         sums = np.zeros((len(blocks), 8))
         marks = np.zeros((len(blocks), witnesses), dtype=np.uint8)
         for h in range(len(blocks)):
-            seen[i, h, 0] = seen[i, h, 1] = 0
+            counts[i, h, 0] = counts[i, h, 1] = 0
         for s in range(len(angles)):
             if not math.isfinite(ranges[s, i]):
                 continue
@@ -104,7 +105,7 @@ def hold(
             for h in range(len(blocks)):
                 block = blocks[h, s]
                 if block >= 0:
-                    seen[i, h, 0] += 1
+                    counts[i, h, 0] += 1
                     marks[h, block] = 1
                     for j in range(8):
                         sums[h, j] += row[j]
@@ -112,64 +113,64 @@ def hold(
             for j in range(8):
                 normal[i, h, j] = sums[h, j]
             for block in range(witnesses):
-                seen[i, h, 1] += marks[h, block]
+                counts[i, h, 1] += marks[h, block]
 
 
 @kernel(
     "f4[:,:,:], b1[:,::1], f4[:,:,::1], b1[:,:,::1], i8, f8, f8 -> i8[:,::1], f4[:,::1], i8[:,::1]",
     over="views",
 )
-def compare(
+def rank_views(
     first: int,
     last: int,
     nodes: Singles,
     near: NDArray[np.bool_],
     views: Singles,
-    seen: NDArray[np.bool_],
-    barred: int,
+    mask: NDArray[np.bool_],
+    min_turn: int,
     short: float,
     long: float,
-    which: NDArray[np.int64],
+    order: NDArray[np.int64],
     costs: Singles,
     turns: NDArray[np.int64],
 ) -> None:
-    """Put the nodes named for each view in order of their cost, the most alike first.
+    """Sort the candidate nodes of each view by their cost, the most alike first.
 
     The cost is (1) of `compute.search.correlate`, the least over all headings; where the node is
-    near the place of the view, over those that differ by more than `barred` channels.
+    near the place of the view, over those that differ by more than `min_turn` channels.
 
     Args:
         nodes: Descriptors, shape (A, rings, n).  Finite.
         near: Whether a node is where the view was taken, shape (Q, K).
         views: Channels of the views, shape (Q, rings, n).
-        seen: Which of them count, shape (Q, rings, n).
-        barred: Less than n / 2.
-        short: Most that a channel shorter than the node's costs.
-        long: Most that a longer one costs.
-        which: Nodes to compare, shape (Q, K); put in order.
+        mask: Whether a channel counts, shape (Q, rings, n).
+        min_turn: Largest difference of headings, in channels, that is left out; less than n / 2.
+        short: Largest cost of a channel shorter than that of the node.
+        long: Largest cost of a channel longer than that of the node.
+        order: Nodes to compare, shape (Q, K); sorted in place.
         costs: Output, ascending, shape (Q, K).
-        turns: Output, by how many channels the heading differs, shape (Q, K).
+        turns: Output, difference of headings in channels, shape (Q, K).
     """
     rings, n = nodes.shape[1:]
     low, high = np.float32(-short), np.float32(long)
     for q in range(first, last):
         f = np.empty(2 * n, dtype=np.float32)
         table = np.empty(n, dtype=np.float32)
-        for i in range(which.shape[1]):
-            node, turn, cost = which[q, i], 0, np.float32(np.inf)
+        for i in range(order.shape[1]):
+            node, turn, cost = order[q, i], 0, np.float32(np.inf)
             table[:] = 0.0
             for ring in range(rings):
                 for c in range(n):
                     f[c] = f[n + c] = nodes[node, ring, c]
                 for c in range(n):
-                    if seen[q, ring, c]:
+                    if mask[q, ring, c]:
                         _add_cost(f[c : c + n], views[q, ring, c], low, high, table)
             for k in range(n):
-                if table[k] < cost and (not near[q, i] or min(k, n - k) > barred):
+                if table[k] < cost and (not near[q, i] or min(k, n - k) > min_turn):
                     cost, turn = table[k], k
             j = i
             while j > 0 and costs[q, j - 1] > cost:
                 costs[q, j], turns[q, j] = costs[q, j - 1], turns[q, j - 1]
-                which[q, j] = which[q, j - 1]
+                order[q, j] = order[q, j - 1]
                 j -= 1
-            costs[q, j], which[q, j], turns[q, j] = cost, node, turn
+            costs[q, j], order[q, j], turns[q, j] = cost, node, turn

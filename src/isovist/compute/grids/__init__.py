@@ -1,1 +1,1 @@
-"""Grids of cells: distances, sweeps, blocks and files."""
+"""Compute on grids of cells: distances, sweeps, blocks and files."""

@@ -1,19 +1,25 @@
-"""Grids in space of which only some blocks of cells are kept.
+"""Compute on 3D grids of which only some blocks of cells are stored.
 
-A grid is cut into blocks of SIDE³ cells.  Its index, int32, shape (z, y, x) in blocks, holds the
-row of a table in which the cells of a block stand, [z, y, x] within it.  Distances in a block come
+A grid is cut into blocks of BLOCK_SIDE³ cells. Its index, int32, shape (z, y, x) in blocks, holds
+the row of a table with the cells of a block, [z, y, x] within it. Distances in a block are computed
 axis by axis, from all cells within a margin T of it,
 
     g(z, y, x) = min_k |k|,   D∞ = min_j max(|j|, ·),   D² = min_j j² + (·)²,                  (1)
 
-first along z, then along y, then along x; from farther off they are at least T, and T is told.
+first along z, then along y, then along x. Farther cells give at least T, and the result is T.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.compute.grids.layout import FREE_ROW, MASK, OWN, SHIFT, SIDE
-from isovist.compute.infra.compiled import inner, kernel
+from isovist.compute.grids.layout import (
+    BLOCK_MASK,
+    BLOCK_SHIFT,
+    BLOCK_SIDE,
+    FIRST_OWN_ROW,
+    FREE_ROW,
+)
+from isovist.compute.infra.compiled import kernel, subroutine
 
 FREE, UNKNOWN = 0, 2
 
@@ -26,13 +32,18 @@ def codes_at(
     first: int, last: int, index: Index, table: Codes, size: NDArray[np.int64],
     cells: NDArray[np.int64], codes: Codes,
 ) -> None:  # fmt: skip
-    """Codes of cells by flat index, shape (k,)."""
+    """Look up the codes of cells by flat index, shape (k,)."""
     last = min(last, len(cells))
     for i in range(first, last):
         flat = cells[i]
         x = flat % size[2]
         y, z = (flat // size[2]) % size[1], flat // (size[2] * size[1])
-        codes[i] = table[index[z >> SHIFT, y >> SHIFT, x >> SHIFT], z & MASK, y & MASK, x & MASK]
+        codes[i] = table[
+            index[z >> BLOCK_SHIFT, y >> BLOCK_SHIFT, x >> BLOCK_SHIFT],
+            z & BLOCK_MASK,
+            y & BLOCK_MASK,
+            x & BLOCK_MASK,
+        ]
 
 
 @kernel("i4[:,:,::1], u1[:,:,:,::1], i8[::1], i8[:,::1], b1 -> u1[:,:,:,::1]", over="places")
@@ -40,20 +51,20 @@ def faces(
     first: int, last: int, index: Index, table: Codes, size: NDArray[np.int64],
     places: NDArray[np.int64], corners: bool, out: Codes,
 ) -> None:  # fmt: skip
-    """Codes of the cells with a face to a free cell, 0 for the others.
+    """Extract the cells that have a face to a free cell; the others get code 0.
 
-    places (k, 3): z, y, x of the blocks of rows OWN and after, in order; corners: an edge or a
-    corner to a free cell will do; out has the shape of the table, and its first rows stay as they
-    are.
+    places (k, 3): z, y, x of the blocks of rows FIRST_OWN_ROW and after, in order; corners: an edge
+    or a corner to a free cell is enough; out has the shape of the table, and its first rows stay as
+    they are.
     """
-    window = np.empty((SIDE + 2, SIDE + 2, SIDE + 2), np.uint8)
+    window = np.empty((BLOCK_SIDE + 2, BLOCK_SIDE + 2, BLOCK_SIDE + 2), np.uint8)
     for k in range(first, last):
-        row = OWN + k
+        row = FIRST_OWN_ROW + k
         _gather(index, table, places[k], 1, window)
         _close(window, places[k], size)
-        for z in range(1, SIDE + 1):
-            for y in range(1, SIDE + 1):
-                for x in range(1, SIDE + 1):
+        for z in range(1, BLOCK_SIDE + 1):
+            for y in range(1, BLOCK_SIDE + 1):
+                for x in range(1, BLOCK_SIDE + 1):
                     code, met = window[z, y, x], False
                     if code != FREE:
                         met = (
@@ -67,9 +78,9 @@ def faces(
                     out[row, z - 1, y - 1, x - 1] = code if met and inside else 0
 
 
-@inner
+@subroutine
 def _touches(window, z, y, x):
-    """Whether any of the 26 cells around one is free."""
+    """Return whether any of the 26 cells around a cell is free."""
     for c in range(z - 1, z + 2):
         for b in range(y - 1, y + 2):
             for a in range(x - 1, x + 2):
@@ -78,12 +89,12 @@ def _touches(window, z, y, x):
     return False
 
 
-@inner
+@subroutine
 def _close(window, block, size):
     """Make the cells of a window around a block unknown where they lie outside the grid."""
     wide = len(window)
     for axis in range(3):
-        low = SIDE * block[axis] - 1
+        low = BLOCK_SIDE * block[axis] - 1
         for k in range(wide):
             if 0 <= low + k < size[axis]:
                 continue
@@ -97,43 +108,50 @@ def _close(window, block, size):
                         window[b, a, k] = UNKNOWN
 
 
-@inner
+@subroutine
 def _gather(index, table, block, margin, window):
-    """Copy the cells from `margin` before a block to as many after it; 0 outside the grid."""
+    """Copy the cells around a block, with a margin, into a window; 0 outside the grid."""
     wide = len(window)
     window[:] = 0
-    low_z, low_y = SIDE * block[0] - margin, SIDE * block[1] - margin
-    low_x = SIDE * block[2] - margin
-    for bz in range(max(low_z, 0) >> SHIFT, min(1 + ((low_z + wide - 1) >> SHIFT), len(index))):
+    low_z, low_y = BLOCK_SIDE * block[0] - margin, BLOCK_SIDE * block[1] - margin
+    low_x = BLOCK_SIDE * block[2] - margin
+    for bz in range(
+        max(low_z, 0) >> BLOCK_SHIFT, min(1 + ((low_z + wide - 1) >> BLOCK_SHIFT), len(index))
+    ):
         for by in range(
-            max(low_y, 0) >> SHIFT, min(1 + ((low_y + wide - 1) >> SHIFT), index.shape[1])
+            max(low_y, 0) >> BLOCK_SHIFT,
+            min(1 + ((low_y + wide - 1) >> BLOCK_SHIFT), index.shape[1]),
         ):
             for bx in range(
-                max(low_x, 0) >> SHIFT, min(1 + ((low_x + wide - 1) >> SHIFT), index.shape[2])
+                max(low_x, 0) >> BLOCK_SHIFT,
+                min(1 + ((low_x + wide - 1) >> BLOCK_SHIFT), index.shape[2]),
             ):
                 row = index[bz, by, bx]
                 if row == FREE_ROW:
                     continue
                 # Of this block, what of it lies in the window.
-                z, y, x = SIDE * bz - low_z, SIDE * by - low_y, SIDE * bx - low_x
-                first, last = max(0, -x), min(SIDE, wide - x)
-                for c in range(max(0, -z), min(SIDE, wide - z)):
-                    for b in range(max(0, -y), min(SIDE, wide - y)):
+                z, y, x = BLOCK_SIDE * bz - low_z, BLOCK_SIDE * by - low_y, BLOCK_SIDE * bx - low_x
+                first, last = max(0, -x), min(BLOCK_SIDE, wide - x)
+                for c in range(max(0, -z), min(BLOCK_SIDE, wide - z)):
+                    for b in range(max(0, -y), min(BLOCK_SIDE, wide - y)):
                         for a in range(first, last):
                             window[z + c, y + b, x + a] = table[row, c, b, a]
 
 
-@inner
-def _along_z(window, margin, most, out):
-    """g of (1), at most `most`: window (w, w, w) of cells that count, out (sides, w, w)."""
+@subroutine
+def _along_z(window, margin, limit, out):
+    """Compute g of (1) up to `limit`.
+
+    window (w, w, w) marks cells, out (sides, w, w).
+    """
     wide, tall = len(window), len(out)
-    far, one = np.uint8(most), np.uint8(1)
+    far, step = np.uint8(limit), np.uint8(1)
     run = np.empty((wide, wide), np.uint8)
     run[:] = far
     for z in range(margin + tall):
         for y in range(wide):
             for x in range(wide):
-                near = min(np.uint8(run[y, x] + one), far)
+                near = min(np.uint8(run[y, x] + step), far)
                 run[y, x] = np.uint8(0) if window[z, y, x] != 0 else near
         if z >= margin:
             out[z - margin] = run
@@ -141,7 +159,7 @@ def _along_z(window, margin, most, out):
     for z in range(wide - 1, margin - 1, -1):
         for y in range(wide):
             for x in range(wide):
-                near = min(np.uint8(run[y, x] + one), far)
+                near = min(np.uint8(run[y, x] + step), far)
                 run[y, x] = np.uint8(0) if window[z, y, x] != 0 else near
         if z < margin + tall:
             level = out[z - margin]
@@ -150,16 +168,18 @@ def _along_z(window, margin, most, out):
                     level[y, x] = min(level[y, x], run[y, x])
 
 
-@inner
+@subroutine
 def _lower_square(line, add, out):
+    """Lower `out` to line + add, element by element."""
     for x in range(len(out)):
         out[x] = min(out[x], np.uint16(line[x] + add))
 
 
-@inner
-def _lower_larger(line, least, out):
+@subroutine
+def _lower_larger(line, floor, out):
+    """Lower `out` to the larger of line and floor, element by element."""
     for x in range(len(out)):
-        out[x] = min(out[x], max(line[x], least))
+        out[x] = min(out[x], max(line[x], floor))
 
 
 @kernel("i4[:,:,::1], u1[:,:,:,::1], i8[:,::1], i8 -> u2[:,:,:,::1]", over="places")
@@ -167,12 +187,12 @@ def squares(
     first: int, last: int, index: Index, marks: Codes, places: NDArray[np.int64], margin: int,
     out: NDArray[np.uint16],
 ) -> None:  # fmt: skip
-    """D² of (1) to the cells that are marked, at most margin², in cells, exact below that.
+    """Compute D² of (1) to the marked cells, at most margin², in cells, exact below that.
 
-    places (k, 3): z, y, x of blocks; out (k, SIDE + 1, SIDE + 1, SIDE + 1): the first cells of the
-    blocks behind are there too, so that whoever interpolates finds all in one block.
+    places (k, 3): z, y, x of blocks; out (k, n, n, n) with n = BLOCK_SIDE + 1: the first cells of
+    the next blocks are included, so that interpolation reads one block only.
     """
-    sides = SIDE + 1
+    sides = BLOCK_SIDE + 1
     wide = sides + 2 * margin
     far = np.uint16(margin * margin)
     window = np.empty((wide, wide, wide), np.uint8)
@@ -200,25 +220,27 @@ def squares(
 def moves(
     first: int, last: int, index: Index, table: Codes, places: NDArray[np.int64], out: Codes
 ) -> None:
-    """What `compute.rays.grid3d` walks on: of free cells 2 + D∞ of (1) to the nearest that is not.
+    """Compute the codes that rays of `compute.rays.grid3d` jump by.
 
-    At most SIDE + 2; of the others the code less one.  places and out are as in `faces`.
+    For free cells it is 2 + D∞ of (1) to the nearest cell that is not free.
+
+    At most BLOCK_SIDE + 2; the code less one for the others. places and out are as in `faces`.
     """
-    wide = 3 * SIDE
+    wide = 3 * BLOCK_SIDE
     window = np.empty((wide, wide, wide), np.uint8)
-    along = np.empty((SIDE, wide, wide), np.uint8)
-    line, row = np.empty(wide, np.uint8), np.empty(SIDE, np.uint8)
+    along = np.empty((BLOCK_SIDE, wide, wide), np.uint8)
+    line, row = np.empty(wide, np.uint8), np.empty(BLOCK_SIDE, np.uint8)
     for k in range(first, last):
-        _gather(index, table, places[k], SIDE, window)
-        _along_z(window, SIDE, SIDE, along)
-        for z in range(SIDE):
-            for y in range(SIDE):
-                line[:] = SIDE
-                for j in range(2 * SIDE + 1):
-                    _lower_larger(along[z, y + j], np.uint8(abs(j - SIDE)), line)
-                row[:] = SIDE
-                for j in range(2 * SIDE + 1):
-                    _lower_larger(line[j : j + SIDE], np.uint8(abs(j - SIDE)), row)
-                for x in range(SIDE):
-                    code = table[OWN + k, z, y, x]
-                    out[OWN + k, z, y, x] = row[x] + 2 if code == FREE else code - 1
+        _gather(index, table, places[k], BLOCK_SIDE, window)
+        _along_z(window, BLOCK_SIDE, BLOCK_SIDE, along)
+        for z in range(BLOCK_SIDE):
+            for y in range(BLOCK_SIDE):
+                line[:] = BLOCK_SIDE
+                for j in range(2 * BLOCK_SIDE + 1):
+                    _lower_larger(along[z, y + j], np.uint8(abs(j - BLOCK_SIDE)), line)
+                row[:] = BLOCK_SIDE
+                for j in range(2 * BLOCK_SIDE + 1):
+                    _lower_larger(line[j : j + BLOCK_SIDE], np.uint8(abs(j - BLOCK_SIDE)), row)
+                for x in range(BLOCK_SIDE):
+                    code = table[FIRST_OWN_ROW + k, z, y, x]
+                    out[FIRST_OWN_ROW + k, z, y, x] = row[x] + 2 if code == FREE else code - 1

@@ -1,4 +1,4 @@
-"""How far each cell of a plane is from the nearest cell of a set.
+"""Compute how far each cell of a 2D grid is from the nearest cell of a set.
 
 Straight distances come axis by axis.  With g(y, x) the distance along column x to the nearest cell
 of the set,
@@ -16,12 +16,12 @@ numbers, and exact.  The larger of both differences, as a king moves, takes two 
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.compute.infra.compiled import inner, kernel
+from isovist.compute.infra.compiled import kernel, subroutine
 
-NOWHERE = 1 << 30
-"""In cells: there is none along this column."""
-MOST = 253
-"""Largest number of moves that is told apart: with two codes besides it fits a byte."""
+NO_CELL = 1 << 30
+"""Distance in cells along a column without any cell of the set."""
+MAX_MOVES = 253
+"""Largest number of moves: with two codes besides it fits a byte."""
 
 
 Bytes = NDArray[np.uint8]
@@ -30,44 +30,49 @@ Flags = NDArray[np.bool_]
 
 @kernel("b1[:,::1], i8[::1] -> i4[:,::1]", over="columns", block=64)
 def along_columns(
-    first: int, last: int, met: Flags, columns: NDArray[np.int64], gaps: NDArray[np.int32]
+    first: int,
+    last: int,
+    mask: Flags,
+    columns: NDArray[np.int64],
+    column_distances: NDArray[np.int32],
 ) -> None:
-    """g of (1) of every cell, in cells.
+    """Compute g of (1) for every cell, in cells.
 
     Args:
-        met: The set, shape (height, width).
+        mask: The set, shape (height, width).
         columns: 0 to width − 1, which are shared out.
-        gaps: Output, `NOWHERE` or more in columns without a cell of the set, same shape.
+        column_distances: Output, `NO_CELL` or more in columns without a cell of the set, same
+            shape.
     """
-    height, last = len(met), min(last, len(columns))
+    height, last = len(mask), min(last, len(columns))
     for x in range(first, last):
-        gaps[0, x] = 0 if met[0, x] else NOWHERE
+        column_distances[0, x] = 0 if mask[0, x] else NO_CELL
     for y in range(1, height):
         for x in range(first, last):
-            gaps[y, x] = 0 if met[y, x] else gaps[y - 1, x] + 1
+            column_distances[y, x] = 0 if mask[y, x] else column_distances[y - 1, x] + 1
     for y in range(height - 2, -1, -1):
         for x in range(first, last):
-            gaps[y, x] = min(gaps[y, x], gaps[y + 1, x] + 1)
+            column_distances[y, x] = min(column_distances[y, x], column_distances[y + 1, x] + 1)
 
 
-@kernel("i4[:,::1] -> f4[:,::1]", over="gaps")
+@kernel("i4[:,::1] -> f4[:,::1]", over="column_distances")
 def along_rows(
-    first: int, last: int, gaps: NDArray[np.int32], distance: NDArray[np.float32]
+    first: int, last: int, column_distances: NDArray[np.int32], distance: NDArray[np.float32]
 ) -> None:
-    """D of (1), in cells, shape (height, width); infinite without a cell in the set."""
-    width = gaps.shape[1]
+    """Compute D of (1) in cells, shape (height, width); infinite if the set is empty."""
+    width = column_distances.shape[1]
     below = np.empty(width, dtype=np.int64)
     since = np.empty(width, dtype=np.int64)
     for y in range(first, last):
         count = 0
         for v in range(width):
-            g = np.int64(gaps[y, v])
-            if g >= NOWHERE:
+            g = np.int64(column_distances[y, v])
+            if g >= NO_CELL:
                 continue
             start = np.int64(0)
             while count > 0:
                 u = below[count - 1]
-                h = np.int64(gaps[y, u])
+                h = np.int64(column_distances[y, u])
                 start = (v * v - u * u + g * g - h * h) // (2 * (v - u)) + 1
                 if start > since[count - 1]:
                     break
@@ -82,42 +87,42 @@ def along_rows(
                 distance[y, x] = np.inf
         for k in range(count):
             u = below[k]
-            h = np.int64(gaps[y, u])
+            h = np.int64(column_distances[y, u])
             for x in range(since[k], since[k + 1] if k + 1 < count else width):
                 distance[y, x] = np.sqrt(np.float64((x - u) * (x - u) + h * h))
 
 
-@inner
-def _come_near(beside: Bytes, row: Bytes) -> None:
-    """One more move from the nearest of three cells of the row beside.  Shapes (width,)."""
-    width, one = len(row), np.uint8(1)
+@subroutine
+def _lower_row(neighbour_row: Bytes, row: Bytes) -> None:
+    """Lower a row to one move more than the nearest of three cells beside. Shapes (width,)."""
+    width, step = len(row), np.uint8(1)
     for x in range(1, width - 1):
-        near = min(beside[x - 1], beside[x], beside[x + 1])
-        row[x] = min(row[x], np.uint8(near + one))
+        near = min(neighbour_row[x - 1], neighbour_row[x], neighbour_row[x + 1])
+        row[x] = min(row[x], np.uint8(near + step))
     for x in (0, width - 1):
-        near = min(beside[x], beside[max(x - 1, 0)])
-        near = min(near, beside[min(x + 1, width - 1)])
-        row[x] = min(row[x], np.uint8(near + one))
+        near = min(neighbour_row[x], neighbour_row[max(x - 1, 0)])
+        near = min(near, neighbour_row[min(x + 1, width - 1)])
+        row[x] = min(row[x], np.uint8(near + step))
 
 
 @kernel("b1[:,::1] -> u1[:,::1]")
 def king_moves(free: Flags, moves: Bytes) -> None:
-    """Moves of a king to the nearest cell that is not free, at most `MOST`; 0 from those.
+    """Count the moves of a king to the nearest cell that is not free, at most `MAX_MOVES`.
 
     Shapes (height, width).
     """
     height, width = free.shape
-    one = np.uint8(1)
+    step = np.uint8(1)
     for y in range(height):
         for x in range(width):
-            moves[y, x] = MOST if free[y, x] else 0
+            moves[y, x] = MAX_MOVES if free[y, x] else 0
     for y in range(height):
         if y > 0:
-            _come_near(moves[y - 1], moves[y])
+            _lower_row(moves[y - 1], moves[y])
         for x in range(1, width):
-            moves[y, x] = min(moves[y, x], np.uint8(moves[y, x - 1] + one))
+            moves[y, x] = min(moves[y, x], np.uint8(moves[y, x - 1] + step))
     for y in range(height - 1, -1, -1):
         if y < height - 1:
-            _come_near(moves[y + 1], moves[y])
+            _lower_row(moves[y + 1], moves[y])
         for x in range(width - 2, -1, -1):
-            moves[y, x] = min(moves[y, x], np.uint8(moves[y, x + 1] + one))
+            moves[y, x] = min(moves[y, x], np.uint8(moves[y, x + 1] + step))

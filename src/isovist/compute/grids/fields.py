@@ -1,4 +1,4 @@
-"""What kernels read of a grid in space (`maps.grid3d.ray_fields`), whole or by blocks.
+"""Read cells and distances of a 3D grid, stored whole or by blocks.
 
 A grid that is whole is one array: codes with a border of one cell, or distances.  One that comes by
 blocks is a tuple of index, table and size along z, y and x, and of the distances by their numbers
@@ -12,14 +12,14 @@ import numpy as np
 from numba.core import types as numba_types
 from numba.extending import overload
 
-from isovist.compute.grids.layout import MASK, OPEN, SHIFT
+from isovist.compute.grids.layout import BLOCK_MASK, BLOCK_SHIFT, FREE_BLOCK
 from isovist.compute.rays.grid2d import EDGE, FREE
 
 types: Any = numba_types
 
 
 def size_of(skip, axis):
-    """Cells along x, y or z."""
+    """Return the number of cells along x, y or z."""
     return (_size_of_blocks if isinstance(skip, tuple) else _size_of_whole)(skip, axis)
 
 
@@ -37,7 +37,7 @@ def _size_of_blocks(skip, axis):
 
 
 def code_at(skip, x, y, z):
-    """Code of a cell, EDGE beyond the grid; OPEN in a block that is all free."""
+    """Return the code of a cell: EDGE beyond the grid, FREE_BLOCK in a block that is all free."""
     return (_code_of_blocks if isinstance(skip, tuple) else _code_of_whole)(skip, x, y, z)
 
 
@@ -54,15 +54,15 @@ def _code_of_blocks(skip, x, y, z):
     size = skip[2]
     code = np.int64(EDGE)
     if 0 <= x < size[2] and 0 <= y < size[1] and 0 <= z < size[0]:
-        row = skip[0][z >> SHIFT, y >> SHIFT, x >> SHIFT]
-        code = np.int64(OPEN)
+        row = skip[0][z >> BLOCK_SHIFT, y >> BLOCK_SHIFT, x >> BLOCK_SHIFT]
+        code = np.int64(FREE_BLOCK)
         if row >= 0:
-            code = np.int64(skip[1][row, z & MASK, y & MASK, x & MASK])
+            code = np.int64(skip[1][row, z & BLOCK_MASK, y & BLOCK_MASK, x & BLOCK_MASK])
     return code
 
 
 def last_free(skip, code, at, step, axis):
-    """Last cell along an axis of the free box around a cell `at` (3,), which has that code."""
+    """Return the last cell along an axis of the free box around a cell `at` (3,) with a code."""
     return (_last_of_blocks if isinstance(skip, tuple) else _last_of_whole)(
         skip, code, at, step, axis
     )
@@ -79,16 +79,20 @@ def _last_of_whole(_skip, code, at, step, axis):
 
 def _last_of_blocks(skip, code, at, step, axis):
     stop = at[axis] + step[axis] * (code - FREE)
-    if code == OPEN and step[axis] != 0:
+    if code == FREE_BLOCK and step[axis] != 0:
         # So many blocks around this one are free, itself among them.
-        free = -np.int64(skip[0][at[2] >> SHIFT, at[1] >> SHIFT, at[0] >> SHIFT])
-        block = at[axis] >> SHIFT
-        stop = ((block + free) << SHIFT) - 1 if step[axis] > 0 else (block - free + 1) << SHIFT
+        free = -np.int64(skip[0][at[2] >> BLOCK_SHIFT, at[1] >> BLOCK_SHIFT, at[0] >> BLOCK_SHIFT])
+        block = at[axis] >> BLOCK_SHIFT
+        stop = (
+            ((block + free) << BLOCK_SHIFT) - 1
+            if step[axis] > 0
+            else (block - free + 1) << BLOCK_SHIFT
+        )
     return min(max(stop, 0), skip[2][2 - axis] - 1)
 
 
 def extent_of(field, axis):
-    """Distances along x, y or z."""
+    """Return the number of distances along x, y or z."""
     return (_extent_of_blocks if isinstance(field, tuple) else _extent_of_whole)(field, axis)
 
 
@@ -106,7 +110,7 @@ def _extent_of_blocks(field, axis):
 
 
 def corners_of(field, i, j, k):
-    """Distances of a cell and of those behind it along x, y and z, x the fastest."""
+    """Return the distances of a cell and its neighbours beyond it along x, y and z, x fastest."""
     return (_corners_of_blocks if isinstance(field, tuple) else _corners_of_whole)(field, i, j, k)
 
 
@@ -126,8 +130,8 @@ def _corners_of_whole(field, i, j, k):
 
 def _corners_of_blocks(field, i, j, k):
     table, roots = field[1], field[3]
-    row = field[0][k >> SHIFT, j >> SHIFT, i >> SHIFT]
-    a, b, c = i & MASK, j & MASK, k & MASK
+    row = field[0][k >> BLOCK_SHIFT, j >> BLOCK_SHIFT, i >> BLOCK_SHIFT]
+    a, b, c = i & BLOCK_MASK, j & BLOCK_MASK, k & BLOCK_MASK
     return (
         float(roots[table[row, c, b, a]]), float(roots[table[row, c, b, a + 1]]),
         float(roots[table[row, c, b + 1, a]]), float(roots[table[row, c, b + 1, a + 1]]),

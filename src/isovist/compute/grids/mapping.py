@@ -1,11 +1,11 @@
-"""Counting the cells that beams pass and end in.  Coordinates in cells."""
+"""Count the cells that beams pass and end in. Coordinates are in cells."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isovist.compute.infra.compiled import kernel
 
-BAND = 16
+BAND_ROWS = 16
 
 
 @kernel("f8[:,::1] -> i4[:,::1]")
@@ -15,8 +15,8 @@ def count_hits(ends: NDArray[np.float64], hits: NDArray[np.int32]) -> None:
         hits[int(ends[k, 1]), int(ends[k, 0])] += 1
 
 
-@kernel("f8[:,::1], f8[:,::1] -> i4[:,::1]", over="steps", block=BAND)
-def count_misses(
+@kernel("f8[:,::1], f8[:,::1] -> i4[:,::1]", over="steps", block=BAND_ROWS)
+def mark_passes(
     first: int,
     last: int,
     starts: NDArray[np.float64],
@@ -25,12 +25,17 @@ def count_misses(
 ) -> None:
     """Mark the runs of cells that each beam passes, row by row.
 
-    A run from column c to d of a row adds +1 at c and −1 at d + 1 of `steps`, int32 of shape
-    (height, width + 1), whose running sum along rows is then the number of passes.  The cell of
-    the end is left out.  Bands of rows are independent, so the cores share nothing.
+    A run from column c to d of a row adds +1 at c and −1 at d + 1 of `steps`, whose running sum
+    along rows is then the number of passes. The cell of the end is left out. Bands of rows are
+    independent, so cores share nothing.
+
+    Args:
+        starts: (x, y) in cells, shape (m, 2).
+        ends: (x, y) in cells, shape (m, 2).
+        steps: Added to, shape (height, width + 1).
     """
-    for bottom in range(first, last, BAND):
-        top = min(bottom + BAND, last)
+    for bottom in range(first, last, BAND_ROWS):
+        top = min(bottom + BAND_ROWS, last)
         for k in range(len(starts)):
             x0, y0, x1, y1 = starts[k, 0], starts[k, 1], ends[k, 0], ends[k, 1]
             if max(y0, y1) < bottom or min(y0, y1) >= top:

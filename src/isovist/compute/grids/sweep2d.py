@@ -1,4 +1,4 @@
-"""Ranges of all cells in one direction, in one pass over the map.
+"""Compute the ranges of all cells in one direction, in one pass over a 2D map.
 
 Take the axis along which the direction (du, dv) advances faster as major, u, the other as minor,
 v, and let column p be the cells at distance p along the ray, whatever its sense.  Draw parallel
@@ -33,23 +33,26 @@ is limited by how fast the ranges can be written.
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.compute.infra.compiled import inner, kernel
+from isovist.compute.infra.compiled import kernel, subroutine
+from isovist.compute.rays.grid2d import MAXIMUM
 
 Bytes = NDArray[np.uint8]
 Singles = NDArray[np.float32]
 Runs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Bytes]
 
-MAXIMUM = 3
-SIDE = 4
-GROUP = 4
-CHUNK = 64
+SIDE_FACE = 4
+DIRECTION_GROUP = 4
+NODE_CHUNK = 64
 
 
-@inner
+@subroutine
 def _meet(
     lines: Singles, ends: Bytes, runs: Runs, column: int, shift: int, reach: np.float32, face: int
 ) -> None:
-    """Half of equation (2): lines take what they meet in a column.  Row v is line v + shift."""
+    """Apply half of equation (2): lines take what they meet in a column.
+
+    Row v is line v + shift.
+    """
     start, low, high, codes = runs
     for k in range(start[column], start[column + 1]):
         code = np.uint8(codes[k] | face)
@@ -57,7 +60,7 @@ def _meet(
             lines[v], ends[v] = reach, code
 
 
-@inner
+@subroutine
 def _read(
     lines: Singles,
     ends: Bytes,
@@ -66,15 +69,15 @@ def _read(
     ranges: Singles,
     endings: Bytes,
 ) -> None:
-    """Equation (3) for a whole column.  Shapes (m,)."""
-    one, three = np.uint8(1), np.uint8(3)
+    """Evaluate equation (3) for a whole column. Shapes (m,)."""
+    wall_code, code_mask = np.uint8(1), np.uint8(3)
     for k in range(len(ranges)):
         end = ends[k]
         ranges[k] = lines[k] - (back_v if end > 3 else back_u)
-        endings[k] = np.uint8(np.uint8(end & three) - one)
+        endings[k] = np.uint8(np.uint8(end & code_mask) - wall_code)
 
 
-@inner
+@subroutine
 def sweep_one(
     runs: Runs,
     du: float,
@@ -87,7 +90,7 @@ def sweep_one(
     node_ranges: Singles,
     node_endings: Bytes,
 ) -> None:
-    """Ranges along one direction from the centres of all cells of some columns, and of nodes.
+    """Compute ranges along one direction for all cells of some columns, and for nodes.
 
     Args:
         runs: (start, low, high, codes) of the cells that can be met.  Runs start[i + 1] to
@@ -122,7 +125,7 @@ def sweep_one(
         b = int(np.floor(0.5 + t * (p + 0.5)))
         crossed = np.float32(max(a, b) * per_v)
         if b != s:
-            _meet(lines, ends, runs, i + 1, shift - b, crossed, SIDE)
+            _meet(lines, ends, runs, i + 1, shift - b, crossed, SIDE_FACE)
         if at < majors and places[i] >= 0:
             j = shift - s
             _read(
@@ -137,7 +140,7 @@ def sweep_one(
                 node_ranges[k] = ranges[places[i], rows[k]]
                 node_endings[k] = endings[places[i], rows[k]]
         if b == s and a != b:
-            _meet(lines, ends, runs, i + 1, shift - b, crossed, SIDE)
+            _meet(lines, ends, runs, i + 1, shift - b, crossed, SIDE_FACE)
         _meet(lines, ends, runs, i + 1, shift - a, np.float32(p * per_u), 0)
 
 
@@ -159,10 +162,10 @@ def sweep_all(
     node_ranges: Singles,
     node_endings: Bytes,
 ) -> None:
-    """Ranges along directions of one major axis, a direction at a time on each core.
+    """Compute ranges along directions of one major axis; each core takes a direction at a time.
 
-    `directions` are (du, dv), shape (s, 2), and `before` has shape (s,); the outputs have one more
-    axis than in `sweep_one`, the first, for the directions.
+    The arguments are those of `sweep_one`. `directions` are (du, dv), shape (s, 2), and `before`
+    has shape (s,); the outputs have one more axis, the first, for the directions.
     """
     for k in range(first, last):
         sweep_one(
@@ -195,14 +198,14 @@ def pick(
     out: Singles,
     out_endings: Bytes,
 ) -> None:
-    """Ranges of nodes out of swept columns.
+    """Copy the ranges of nodes out of swept columns.
 
     Args:
-        ranges: In cells, shape (s, cells).
-        endings: Shape (s, cells).
+        ranges: Ranges in cells, shape (s, cells).
+        endings: `Ending` codes, shape (s, cells).
         nodes: Cell of each node, shape (nodes,).
-        slots: Where each node goes, shape (nodes,).
-        rows: Where each direction goes, shape (s,).
+        slots: Column of the output for each node, shape (nodes,).
+        rows: Row of the output for each direction, shape (s,).
         unit: Side of a cell in m.
         maximum: Longest range, in cells.
         out: Output in m, shape (…, nodes).
@@ -218,22 +221,24 @@ def pick(
             out_endings[rows[s], slots[k]] = ending
 
 
-@inner
+@subroutine
 def _add(sums: Singles, row: Singles) -> None:
-    """sums_i += row_i.  Shapes (n,)."""
+    """Add a row to sums: sums_i += row_i. Shapes (n,)."""
     for i in range(len(sums)):
         sums[i] += row[i]
 
 
-@inner(fastmath={"contract"})
+@subroutine(fastmath={"contract"})
 def _add_products(values: Singles, weights: Singles, sums: Singles) -> None:
-    """sums_ki += Σ_s v_sk w_si: two nodes and four directions at a time, which saves loads.
+    """Add products: sums_ki += Σ_s v_sk w_si.
 
-    Shapes (s, 2 q), (s, n) and (2 q, n), s a multiple of `GROUP`.
+    It takes two nodes and four directions at a time, which saves loads.
+
+    Shapes (s, 2 q), (s, n) and (2 q, n), s a multiple of `DIRECTION_GROUP`.
     """
     for k in range(0, len(sums), 2):
         a, b = sums[k], sums[k + 1]
-        for s in range(0, len(weights), GROUP):
+        for s in range(0, len(weights), DIRECTION_GROUP):
             w0, w1, w2, w3 = weights[s], weights[s + 1], weights[s + 2], weights[s + 3]
             a0, a1, a2, a3 = values[s, k], values[s + 1, k], values[s + 2, k], values[s + 3, k]
             j = k + 1
@@ -247,7 +252,7 @@ def _add_products(values: Singles, weights: Singles, sums: Singles) -> None:
     "f4[:,::1], u1[:,::1], i8[::1], i8[::1], f4[:,::1], b1[::1], f8, f8, i8, f8 "
     "-> f4[:,::1], f4[:,::1]",
     over="nodes",
-    block=CHUNK,
+    block=NODE_CHUNK,
 )
 def accumulate(
     first: int,
@@ -268,28 +273,28 @@ def accumulate(
     """Add directions to descriptors: F_i += f(r_s) w_si and K_i += w_si over counted endings.
 
     Args:
-        ranges: In cells, shape (s, cells).
+        ranges: Ranges in cells, shape (s, cells).
         endings: `Ending` codes, shape (s, cells).
         nodes: Cell of each node, shape (nodes,).
         slots: Row of F and K of each node, no two alike, shape (nodes,).
-        weights: Shape (s rounded up to a multiple of `GROUP`, n), the rest zero.
-        counted: Which of the four endings count, shape (4,).
+        weights: Shape (s rounded up to a multiple of `DIRECTION_GROUP`, n), the rest zero.
+        counted: Whether each of the four endings counts, shape (4,).
         unit: Side of a cell in m.
         maximum: Longest range, in cells.
         transform: 0 for f = r, 1 for scale · log(1 + r/scale), 2 for r / (r + scale), r in m.
-        scale: In m.
+        scale: Length of `transform`, in m.
         F: Added to, shape (nodes, n).
         K: Added to, shape (nodes, n).
     """
     side, longest = np.float32(unit), np.float32(maximum)
-    reference, one, zero = np.float32(scale), np.float32(1.0), np.float32(0.0)
+    reference, unit_mass, zero = np.float32(scale), np.float32(1.0), np.float32(0.0)
     total = np.zeros(weights.shape[1], dtype=np.float32)
     for s in range(len(weights)):
         _add(total, weights[s])
-    for start in range(first, last, CHUNK):
-        count = min(CHUNK, last - start)
-        values = np.zeros((len(weights), CHUNK), dtype=np.float32)
-        masses = np.zeros((len(weights), CHUNK), dtype=np.float32)
+    for start in range(first, last, NODE_CHUNK):
+        count = min(NODE_CHUNK, last - start)
+        values = np.zeros((len(weights), NODE_CHUNK), dtype=np.float32)
+        masses = np.zeros((len(weights), NODE_CHUNK), dtype=np.float32)
         missed = 0
         for s in range(len(ranges)):
             for k in range(count):
@@ -299,13 +304,13 @@ def accumulate(
                     reach, ending = longest, np.uint8(MAXIMUM)
                 value = reach * side
                 if transform == 1:
-                    value = reference * np.log(one + value / reference)
+                    value = reference * np.log(unit_mass + value / reference)
                 elif transform == 2:
                     value = value / (value + reference)
-                mass = one if counted[ending] else zero
+                mass = unit_mass if counted[ending] else zero
                 missed += mass == zero
                 values[s, k], masses[s, k] = mass * value, mass
-        sums = np.zeros((2, CHUNK, weights.shape[1]), dtype=np.float32)
+        sums = np.zeros((2, NODE_CHUNK, weights.shape[1]), dtype=np.float32)
         _add_products(values, weights, sums[0])
         if missed > 0:
             _add_products(masses, weights, sums[1])

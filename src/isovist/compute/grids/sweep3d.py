@@ -1,4 +1,4 @@
-"""Ranges of all cells of a block in one direction, in one pass over it.
+"""Compute the ranges of all cells of a 3D block in one direction, in one pass.
 
 The idea is that of `compute.grids.sweep2d`, with two minor axes.  Take the axis along which the
 direction advances fastest as major, u, and let layer p be the cells at distance p along the ray.
@@ -27,15 +27,17 @@ near faces.
 
 import numpy as np
 
-from isovist.compute.infra.compiled import inner, kernel
+from isovist.compute.infra.compiled import kernel, subroutine
+from isovist.compute.rays.grid2d import MAXIMUM
 
-MAXIMUM = 3
-V, W = 4, 8
+V_FACE, W_FACE = 4, 8
 
 
-@inner
+@subroutine
 def _meet(lines, cells, layer, down, left, number, mark):
-    """Lines take what they meet in a layer: cell (j, k) is met by line (j + down, k + left).
+    """Let lines take what they meet in a layer.
+
+    Cell (j, k) is met by line (j + down, k + left).
 
     lines (…, …) int32; cells as in `sweep_one`, layer as their index.
     """
@@ -47,9 +49,11 @@ def _meet(lines, cells, layer, down, left, number, mark):
             lines[at, np.uint64((places[k] >> 2) + left)] = line | (places[k] & 3)
 
 
-@inner
+@subroutine
 def _read(lines, nodes, layer, down, left, planes, longest, side, ranges, endings):
-    """Equation (2) for the nodes of a layer: cell (j, k) reads line (j + down, k + left).
+    """Evaluate equation (2) for the nodes of a layer.
+
+    Cell (j, k) reads line (j + down, k + left).
 
     nodes, longest and side as in `sweep_one`; planes: p, s_p for v and for w, each with ½ added,
     and 1 over |du|, dv and dw.
@@ -59,25 +63,25 @@ def _read(lines, nodes, layer, down, left, planes, longest, side, ranges, ending
     for j in range(start.shape[1] - 1):
         at = np.uint64(j + down)
         for run in range(start[layer, j], start[layer, j + 1]):
-            ahead, place = np.uint64(low[run] + left), np.uint64(to[run])
+            column, place = np.uint64(low[run] + left), np.uint64(to[run])
             for k in range(np.uint64(first[run + 1] - first[run])):
-                line = lines[at, ahead + k]
+                line = lines[at, column + k]
                 number = np.float32(line >> 4)
                 reach = (number - u) * per_u
-                reach = (number - v) * per_v if line & V else reach
-                reach = (number - w) * per_w if line & W else reach
+                reach = (number - v) * per_v if line & V_FACE else reach
+                reach = (number - w) * per_w if line & W_FACE else reach
                 ranges[place + k] = (reach if reach < longest else longest) * side
                 endings[place + k] = np.uint8((line & 3) - 1 if reach < longest else MAXIMUM)
 
 
-@inner
+@subroutine
 def sweep_one(cells, du, dv, dw, before, width, nodes, maximum, unit, ranges, endings):
-    """Ranges along one direction at the nodes, layer by layer, row by row.
+    """Compute ranges along one direction at the nodes, layer by layer, row by row.
 
     Args:
-        cells: (start, places) of the cells that can be met.  Those from start[i + 1, j + 1] to
-            start[i + 1, j + 2] lie in layer i, −1 to the last and one more, and row j, likewise;
-            each is its place along w times 4 plus its code: 1 wall, 2 unknown, 3 edge.
+        cells: (start, places) of the cells that can be met. Those from start[i + 1, j + 1] to
+            start[i + 1, j + 2] lie in layer i and row j, both from −1 to one beyond the last; each
+            is its place along w times 4 plus its code: 1 wall, 2 unknown, 3 edge.
         du: Major component of the unit direction.
         dv: Minor component, |dv| ≤ |du|.
         dw: Minor component of the contiguous axis, |dw| ≤ |du|.
@@ -120,9 +124,9 @@ def sweep_one(cells, du, dv, dw, before, width, nodes, maximum, unit, ranges, en
             for later in (True, False):
                 if later == v_first:
                     if a2 != b2 and (s2 != b2) == past:
-                        _meet(lines, cells, i + 1, down_w, left_w, max(a2, b2), W)
+                        _meet(lines, cells, i + 1, down_w, left_w, max(a2, b2), W_FACE)
                 elif a1 != b1 and (s1 != b1) == past:
-                    _meet(lines, cells, i + 1, down_v, left_v, max(a1, b1), V)
+                    _meet(lines, cells, i + 1, down_v, left_v, max(a1, b1), V_FACE)
             if not past or at == layers or start[i, rows] == start[i, 0]:
                 continue
             planes = (
@@ -141,19 +145,30 @@ def sweep_one(cells, du, dv, dw, before, width, nodes, maximum, unit, ranges, en
     "-> f4[:,::1], u1[:,::1]",
     over="directions",
 )
-def sweep_all(first, last, cells, directions, before, width, nodes, moves, maximum, unit, which,
-              ranges, endings):  # fmt: skip
-    """Ranges along directions of one major axis, a direction at a time on each core.
+def sweep_all(first, last, cells, directions, before, width, nodes, moves, maximum, unit,
+              output_rows, ranges, endings):  # fmt: skip
+    """Compute ranges along directions of one major axis; each core takes a direction at a time.
 
-    `directions` are (du, dv, dw), shape (s, 3), `before` has shape (s,), and direction k fills row
-    which[k] of the outputs, shape (…, nodes).  moves: (places, slots), what stands at places[i] in
-    the order of the sweep goes to slots[i] of the outputs; both empty when `nodes` says where runs
-    go.  The rest is as in `sweep_one`.
+    The other arguments are those of `sweep_one`.
+
+    Args:
+        cells: Cells that can be met.
+        directions: (du, dv, dw), shape (s, 3).
+        before: Layers of a larger block before these, for each direction, shape (s,).
+        width: Cells along w.
+        nodes: Runs of nodes.
+        moves: (places, slots): a node at places[i] in the order of the sweep goes to slots[i] of
+            the outputs. Both are empty if `nodes` says where runs go.
+        maximum: Longest range, in cells.
+        unit: Side of a cell in m.
+        output_rows: Row of the outputs that direction k fills, shape (s,).
+        ranges: Output in m, shape (…, nodes).
+        endings: Output, `Ending` codes, shape (…, nodes).
     """
     places, slots = moves
     for k in range(first, last):
         du, dv, dw = directions[k, 0], directions[k, 1], directions[k, 2]
-        r, e = ranges[which[k]], endings[which[k]]
+        r, e = ranges[output_rows[k]], endings[output_rows[k]]
         if len(slots) == 0:
             sweep_one(cells, du, dv, dw, before[k], width, nodes, maximum, unit, r, e)
         else:

@@ -1,4 +1,4 @@
-"""Which cells triangles touch.
+"""Find the cells that triangles touch.
 
 A closed cell and a closed triangle are apart when one of thirteen axes separates them: the three
 of the cell, the normal of the triangle, and the nine products of an axis and an edge.
@@ -6,37 +6,40 @@ of the cell, the normal of the triangle, and the nine products of an axis and an
 
 import numpy as np
 
-from isovist.compute.infra.compiled import inner, kernel
+from isovist.compute.infra.compiled import kernel, subroutine
 
 # Faces of cells on which a wall lies exactly are touched on both sides, whatever the rounding.
-CLOSED = 1e-9
+FACE_MARGIN = 1e-9
 
 
-@inner
-def _apart(x, y, z, a, b, c):
-    """Whether the axis (x, y, z) separates the cell ±½ around 0 from the triangle a, b, c (3,)."""
+@subroutine
+def _is_separated(x, y, z, a, b, c):
+    """Test whether an axis separates a triangle from the cell ±½ around 0.
+
+    The axis is (x, y, z), the corners a, b, c have shape (3,).
+    """
     p = x * a[0] + y * a[1] + z * a[2]
     q = x * b[0] + y * b[1] + z * b[2]
     r = x * c[0] + y * c[1] + z * c[2]
-    half = 0.5 * (abs(x) + abs(y) + abs(z)) * (1.0 + CLOSED) + CLOSED
+    half = 0.5 * (abs(x) + abs(y) + abs(z)) * (1.0 + FACE_MARGIN) + FACE_MARGIN
     return min(p, q, r) > half or max(p, q, r) < -half
 
 
-@inner
+@subroutine
 def touches(a, b, c):
-    """Whether the triangle a, b, c (3,) touches the closed cell ±½ around 0."""
+    """Test whether the triangle a, b, c (3,) touches the closed cell ±½ around 0."""
     u, v, w = b - a, c - b, a - c
     nx, ny, nz = u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]
-    if _apart(nx, ny, nz, a, b, c):
+    if _is_separated(nx, ny, nz, a, b, c):
         return False
-    if _apart(1.0, 0.0, 0.0, a, b, c) or _apart(0.0, 1.0, 0.0, a, b, c):
+    if _is_separated(1.0, 0.0, 0.0, a, b, c) or _is_separated(0.0, 1.0, 0.0, a, b, c):
         return False
-    if _apart(0.0, 0.0, 1.0, a, b, c):
+    if _is_separated(0.0, 0.0, 1.0, a, b, c):
         return False
     for e in (u, v, w):
-        if _apart(0.0, -e[2], e[1], a, b, c) or _apart(e[2], 0.0, -e[0], a, b, c):
+        if _is_separated(0.0, -e[2], e[1], a, b, c) or _is_separated(e[2], 0.0, -e[0], a, b, c):
             return False
-        if _apart(-e[1], e[0], 0.0, a, b, c):
+        if _is_separated(-e[1], e[0], 0.0, a, b, c):
             return False
     return True
 
@@ -46,8 +49,8 @@ def mark_cells(corners, values, counts, sums):
     """Count the triangles that touch each cell, and add up their values.
 
     Args:
-        corners: In cells, (x, y, z), inside the block, shape (m, 3, 3).
-        values: One for each triangle, shape (m,).
+        corners: Corners of triangles, (x, y, z) in cells inside the block, shape (m, 3, 3).
+        values: Value of each triangle, shape (m,).
         counts: Output, int32, shape (levels, rows, columns), added to.
         sums: Output, float64, the same shape or empty for none, added to.
     """

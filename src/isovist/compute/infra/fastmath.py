@@ -1,6 +1,6 @@
-"""Exponentials and logarithms that become vector code, which calls of a library do not.
+"""Compute exponentials and logarithms in code that vectorizes, unlike calls of a library.
 
-Sums are taken in any order here, and products added unrounded: the last bits differ by machine.
+Sums may be taken in any order, and products added unrounded: the last bits differ by machine.
 """
 
 import math
@@ -10,22 +10,25 @@ import numpy as np
 from numba.core import types as numba_types
 from numba.extending import intrinsic, overload
 
-from isovist.compute.infra.compiled import within
+from isovist.compute.infra.compiled import inline
 
 types: Any = numba_types
 _intrinsic: Any = intrinsic
 
-FREELY = {"reassoc", "nsz", "contract"}
-# Beyond this exponent `decay` has come to nothing.
-GONE = 40.0
-SIGNIFICAND = (1 << 52) - 1
-HALF = 1022 << 52
+FAST_SUMS = {"reassoc", "nsz", "contract"}
+# `decay` is constant beyond this exponent: e⁻⁴⁰ is 4e-18.
+MAX_EXPONENT = 40.0
+SIGNIFICAND_MASK = (1 << 52) - 1
+HALF_EXPONENT = 1022 << 52
 
 
-@within(fastmath=FREELY)
+@inline(fastmath=FAST_SUMS)
 def decay(t: float) -> float:
-    """exp(−t) for t ≥ 0, to 1e-12 of it up to `GONE`, where it ends: its series at t/256."""
-    x = (GONE if t > GONE else t) * (-1.0 / 256.0)
+    """Compute exp(−t) for 0 ≤ t ≤ `MAX_EXPONENT` to a relative error of 1e-12.
+
+    The series at t/256, squared eight times. Beyond `MAX_EXPONENT` it stays constant.
+    """
+    x = (MAX_EXPONENT if t > MAX_EXPONENT else t) * (-1.0 / 256.0)
     p = 1.0 / 40320.0 + x * (1.0 / 362880.0)
     p = 1.0 / 720.0 + x * (1.0 / 5040.0 + x * p)
     p = 1.0 / 24.0 + x * (1.0 / 120.0 + x * p)
@@ -37,13 +40,13 @@ def decay(t: float) -> float:
 
 
 def _split(p: float) -> tuple[float, float]:
-    """A number above 0 as m · 2ⁿ, m from ½ to 1."""
+    """Split a number above 0 into m · 2ⁿ with ½ ≤ m < 1."""
     return math.frexp(p)
 
 
 @_intrinsic
 def _bits(_context: Any, number: Any) -> Any:
-    """The 64 bits of a float as an integer, or the float of 64 bits."""
+    """Reinterpret the 64 bits of a float as an integer, or of an integer as a float."""
     kind = types.int64 if number == types.float64 else types.float64
 
     def emit(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
@@ -53,18 +56,18 @@ def _bits(_context: Any, number: Any) -> Any:
 
 
 @overload(_split, strict=False)
-def _(*_given: Any) -> Any:
+def _(*_arguments: Any) -> Any:
     return _split_bits
 
 
 def _split_bits(p: float) -> tuple[float, float]:
     bits = _bits(p)
-    return _bits((bits & SIGNIFICAND) | HALF), float(np.int32((bits >> 52) - 1022))
+    return _bits((bits & SIGNIFICAND_MASK) | HALF_EXPONENT), float(np.int32((bits >> 52) - 1022))
 
 
-@within(fastmath=FREELY)
+@inline(fastmath=FAST_SUMS)
 def logarithm(p: float) -> float:
-    """log p of a normal p > 0, to 1e-12: the series of log((1 + s)/(1 − s)), s up to 0.172."""
+    """Compute log p for a normal p > 0 to 1e-12: the series of log((1 + s)/(1 − s)), |s| < 0.18."""
     m, n = _split(p)
     low = m < math.sqrt(0.5)
     m = 2.0 * m if low else m

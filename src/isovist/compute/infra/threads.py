@@ -1,8 +1,8 @@
-"""Parts of a loop on all cores, by threads of Python: compiled loops let go of its lock.
+"""Run the parts of a compiled loop on all cores, by threads of Python.
 
-So there is one kind of threads, and none of OpenMP or TBB: several threads may ask at once, and a
-process may be forked.  Each index of a loop is worked on by itself, so that the same input gives
-the same bits whatever the number of threads.
+Compiled loops release Python's lock, so there is one kind of threads, and none of OpenMP or TBB:
+several threads may call a loop at once, and a process may be forked. Each index of a loop is
+computed by itself, so the same input gives the same bits for any number of threads.
 """
 
 import os
@@ -19,203 +19,211 @@ from typing import Any, TypeVar
 
 from numba.core import config
 
-NUMBA: Any = config
-COUNT: int = 1 if NUMBA.DISABLE_JIT else NUMBA.NUMBA_NUM_THREADS
-"""Threads that a loop may use: the cores of the process, or what `NUMBA_NUM_THREADS` says."""
-AHEAD = 4
-"""Of what is worked on in order for each core, so that none waits while the first is still open."""
-AT_ONCE = 8
-"""Things that threads of one process work on at once: Python's lock lets no more of them go on.  16
-cores locate 394 scans a second by 4 threads, 470 by 8 and 354 by 16.
+numba_config: Any = config
+THREADS: int = 1 if numba_config.DISABLE_JIT else numba_config.NUMBA_NUM_THREADS
+"""Threads that a loop may use: the cores of the process, or `NUMBA_NUM_THREADS`."""
+PENDING_PER_CORE = 4
+"""Items in progress per core in `map_in_order`: no core waits while the first item is computed."""
+MAX_JOBS = 8
+"""Items that threads of one process work on at once: Python's lock lets no more of them run. 16
+cores locate 394 scans a second with 4 threads, 470 with 8 and 354 with 16.
 """
-Given = TypeVar("Given")
-Told = TypeVar("Told")
-PARTS = 4
-"""Of a loop for each thread: one that is done early takes another."""
-ENOUGH = 16
-"""Parts of a loop unless there are more threads: whoever takes one needs Python's lock."""
+PARTS_PER_THREAD = 4
+"""Parts of a loop for each thread, so that a thread that finishes early takes another."""
+MAX_PARTS = 16
+"""Parts of a loop unless there are more threads: to take a part costs Python's lock."""
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Work = Callable[[], None]
 
-_callers = 0
+_reserved = 0
 _lock = Lock()
+_is_single_threaded = ContextVar("isovist_single_threaded", default=False)
 
 
 @contextmanager
-def own_core() -> Iterator[None]:
-    """While this lasts, loops of others leave a core to the caller, and its own leave them theirs.
+def reserve_core() -> Iterator[None]:
+    """Reserve a core for the calling thread: loops of other threads use one thread less.
 
-    Whoever works on many things at once takes one for each; cores that nobody took help them.
+    A caller that works on many items at once reserves a core for each. Cores that nobody reserved
+    help with all loops.
     """
-    global _callers  # noqa: PLW0603
+    global _reserved  # noqa: PLW0603
     with _lock:
-        _callers += 1
+        _reserved += 1
     try:
         yield
     finally:
         with _lock:
-            _callers -= 1
+            _reserved -= 1
 
 
-def stay_on_one_core() -> None:
-    """In a process beside others, from now on: its loops are not shared out."""
-    global COUNT  # noqa: PLW0603
-    COUNT = 1
-
-
-_alone = ContextVar("isovist_alone", default=False)
+def use_one_core() -> None:
+    """Run all loops of this process on one core from now on, as beside other worker processes."""
+    global THREADS  # noqa: PLW0603
+    THREADS = 1
 
 
 @contextmanager
-def alone() -> Iterator[None]:
-    """While this lasts, loops of the caller are not shared out: for many short ones, where waking
-    a helper takes as long as it saves.
+def single_threaded() -> Iterator[None]:
+    """Run loops of the caller on its own thread: for many short loops.
+
+    To wake a helper takes as long as a short loop itself.
     """
-    token = _alone.set(True)
+    token = _is_single_threaded.set(True)
     try:
         yield
     finally:
-        _alone.reset(token)
+        _is_single_threaded.reset(token)
 
 
-def hands() -> int:
-    """Threads that a loop may use now."""
-    return 1 if _alone.get() else max(COUNT - max(_callers - 1, 0), 1)
+def free_threads() -> int:
+    """Return how many threads a loop of the caller may use now."""
+    return 1 if _is_single_threaded.get() else max(THREADS - max(_reserved - 1, 0), 1)
 
 
-def at_once() -> int:
-    """Threads that work on many things, one each."""
-    return min(COUNT, AT_ONCE)
-
-
-Work = Callable[[], None]
+def max_jobs() -> int:
+    """Return how many items to work on at once, one thread each."""
+    return min(THREADS, MAX_JOBS)
 
 
 @cache
 def _helpers(process: int) -> "SimpleQueue[Work]":
-    """Where the helpers of a process wait for something to do; a forked child has its own."""
+    """Start the helper threads of a process, and return their queue. A forked child has its own."""
     del process
-    asked: SimpleQueue[Work] = SimpleQueue()
+    queue: SimpleQueue[Work] = SimpleQueue()
 
-    def wait() -> None:
+    def serve() -> None:
         while True:
-            asked.get()()
+            queue.get()()
 
-    for number in range(COUNT - 1):
-        Thread(target=wait, name=f"isovist_{number}", daemon=True).start()
-    return asked
+    for number in range(THREADS - 1):
+        Thread(target=serve, name=f"isovist_{number}", daemon=True).start()
+    return queue
 
 
-def share(
-    loop: Callable[..., None], count: int, block: int, most: int | None, arguments: tuple[Any, ...]
+def run_parallel(
+    loop: Callable[..., None],
+    count: int,
+    block: int,
+    max_rows: int | None,
+    arguments: tuple[Any, ...],
 ) -> None:
-    """Call loop(first, last, *arguments) until 0 to `count` are done.
+    """Call loop(first, last, *arguments) for parts that cover the indices 0 to count − 1.
 
     Args:
         loop: A compiled loop.
-        count: Of its indices.
-        block: Parts begin at multiples of this.
-        most: Indices of a part, when parts are to be as large as that allows.
-        arguments: Of the loop.
+        count: Number of indices.
+        block: The first index of each part is a multiple of this.
+        max_rows: Largest number of indices of a part; parts are then as large as this allows.
+        arguments: Arguments of the loop.
     """
-    free = 1 if count <= block else hands()
-    if free == 1:
+    threads = 1 if count <= block else free_threads()
+    if threads == 1:
         loop(0, count, *arguments)
         return
     blocks = -(-count // block)
-    parts = min(blocks, parts_of(free) if most is None else free * -(-count // (free * most)))
+    parts = min(
+        blocks,
+        parts_of(threads) if max_rows is None else threads * -(-count // (threads * max_rows)),
+    )
     edges = [min(block * (blocks * k // parts), count) for k in range(parts + 1)]
-    left, given = deque(pairwise(edges)), [arguments]
-    ended: SimpleQueue[BaseException | None] = SimpleQueue()
+    queue, shared = deque(pairwise(edges)), [arguments]
+    finished: SimpleQueue[BaseException | None] = SimpleQueue()
 
-    def help_out() -> None:  # whoever comes late finds nothing left
-        while part := _next(left):
+    def help_out() -> None:  # a helper that comes late finds no part left
+        while part := _next_part(queue):
             error = None
             try:
-                loop(*part, *given[0])
-            except BaseException as raised:  # it is raised where the loop was asked for
+                loop(*part, *shared[0])
+            except BaseException as raised:  # the caller of the loop raises it
                 error = raised
-            ended.put(error)
+            finished.put(error)
 
-    _ask_for_help(help_out, min(free, parts) - 1)
-    others = parts
+    _wake_helpers(help_out, min(threads, parts) - 1)
+    outstanding = parts
     try:
-        while part := _next(left):
-            others -= 1
+        while part := _next_part(queue):
+            outstanding -= 1
             loop(*part, *arguments)
     finally:
-        while _next(left):  # after an error
-            others -= 1
-        failed = [error for error in (ended.get() for _ in range(others)) if error is not None]
-        given.clear()  # those who come late hold no array
-    if failed:
-        raise failed[0]
+        while _next_part(queue):  # after an error
+            outstanding -= 1
+        outcomes = [finished.get() for _ in range(outstanding)]
+        errors = [outcome for outcome in outcomes if outcome is not None]
+        shared.clear()  # late helpers hold no array
+    if errors:
+        raise errors[0]
 
 
 def parts_of(threads: int) -> int:
-    """Of a loop, for so many threads."""
-    return max(threads, min(PARTS * threads, ENOUGH))
+    """Return into how many parts a loop is cut for a number of threads."""
+    return max(threads, min(PARTS_PER_THREAD * threads, MAX_PARTS))
 
 
-def _next(left: deque[tuple[int, int]]) -> tuple[int, int] | None:
-    """A part that nobody has begun, which is then begun; `None` when there is none."""
+def _next_part(queue: deque[tuple[int, int]]) -> tuple[int, int] | None:
+    """Take a part that no thread has begun; `None` when there is none."""
     try:
-        return left.popleft()
+        return queue.popleft()
     except IndexError:
         return None
 
 
-def _ask_for_help(work: Work, helpers: int) -> None:
-    """Have helpers do the same; none when no thread can be started, as when Python ends."""
+def _wake_helpers(work: Work, count: int) -> None:
+    """Give work to helper threads; to none when no thread can start, as when Python exits."""
     with suppress(RuntimeError):
-        asked = _helpers(os.getpid())
-        # Where they have not come to what they were asked before, they will not come to this.
-        for _ in range(min(helpers, COUNT - asked.qsize())):
-            asked.put(work)
+        queue = _helpers(os.getpid())
+        # Helpers that have not begun earlier work will not come to this one.
+        for _ in range(min(count, THREADS - queue.qsize())):
+            queue.put(work)
 
 
-def in_order(
-    ask: Callable[[int, Given], Told], given: Iterable[Given], cores: int
-) -> Iterator[Told]:
-    """Call ask(number, one) for each of many things, on several cores; what it tells, in order.
+def map_in_order(
+    call: Callable[[int, Item], Result], items: Iterable[Item], cores: int
+) -> Iterator[Result]:
+    """Call call(number, item) for many items on several cores, and yield the results in order.
 
-    What is given may be made one by one, a few ahead of what is told.
+    Items may be a generator; it is read a few items ahead of the results.
 
     Args:
-        ask: Works on one of them.
-        given: All of them.
-        cores: That have one of them each.
+        call: Works on one item.
+        items: All items.
+        cores: Number of cores that work on an item each.
     """
     if cores == 1:
-        yield from (ask(number, one) for number, one in enumerate(given))
+        yield from (call(number, item) for number, item in enumerate(items))
         return
 
-    def by_itself(number: int, one: Given) -> Told:
-        # Where cores are left, those who could help would only wait for Python's lock too.
-        with own_core(), alone() if cores < COUNT else nullcontext():
-            return ask(number, one)
+    def on_own_core(number: int, item: Item) -> Result:
+        # If cores are left over, helper threads would only wait for Python's lock too.
+        with reserve_core(), single_threaded() if cores < THREADS else nullcontext():
+            return call(number, item)
 
-    waiting: deque[Future[Told]] = deque()
+    pending: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(cores, thread_name_prefix="isovist-scan") as pool:
         try:
-            for number, one in enumerate(given):
-                waiting.append(pool.submit(copy_context().run, by_itself, number, one))
-                if len(waiting) > AHEAD * cores:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+            for number, item in enumerate(items):
+                pending.append(pool.submit(copy_context().run, on_own_core, number, item))
+                if len(pending) > PENDING_PER_CORE * cores:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
         finally:
-            for answer in waiting:
-                answer.cancel()
+            for future in pending:
+                future.cancel()
 
 
-def in_groups(ask: Callable[[Given], Told], given: Sequence[Given], cores: int) -> list[Told]:
-    """The same at once for things too small to be handed out singly: a few groups for each core."""
-    if cores == 1 or len(given) < PARTS * cores:
-        return [ask(one) for one in given]
-    size = -(-len(given) // (PARTS * cores))
-    groups = [given[k : k + size] for k in range(0, len(given), size)]
+def map_in_groups(
+    call: Callable[[Item], Result], items: Sequence[Item], cores: int
+) -> list[Result]:
+    """Call call(item) for many small items, a few groups of items for each core."""
+    if cores == 1 or len(items) < PARTS_PER_THREAD * cores:
+        return [call(item) for item in items]
+    size = -(-len(items) // (PARTS_PER_THREAD * cores))
+    groups = [items[k : k + size] for k in range(0, len(items), size)]
 
-    def each(_number: int, group: Sequence[Given]) -> list[Told]:
-        return [ask(one) for one in group]
+    def on_group(_number: int, group: Sequence[Item]) -> list[Result]:
+        return [call(item) for item in group]
 
-    return [told for group in in_order(each, groups, cores) for told in group]
+    return [result for group in map_in_order(on_group, groups, cores) for result in group]

@@ -1,4 +1,4 @@
-"""All kernels compiled beforehand, into the cache of this machine."""
+"""Compile all kernels beforehand into the cache of this machine."""
 
 import os
 import pkgutil
@@ -8,24 +8,24 @@ from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 
-from isovist.compute.infra.compiled import KERNELS, NOTICE
-from isovist.compute.infra.precompile import compile_beside, is_kept
-from isovist.compute.infra.threads import COUNT
+from isovist.compute.infra.compiled import COMPILE_NOTICE, KERNELS
+from isovist.compute.infra.precompile import compile_in_background, is_cached
+from isovist.compute.infra.threads import THREADS
 
 ROOMS = ("infra", "rays", "trees", "grids", "search", "fitting", "likelihood", "branch_and_bound")
-MOST = 8
-"""Processes: with more, the kernel that takes longest is the last one."""
+MAX_PROCESSES = 8
+"""Processes: with more, all wait for the kernel that takes longest."""
 
 
 @dataclass(frozen=True, slots=True)
 class WarmUp:
-    """What was compiled.
+    """Report of a warm-up.
 
     Attributes:
-        kernels: How many there are.
-        compiled: How many of them had to be compiled; the others were in the cache.
-        seconds: That it took.
-        folder: Where they are kept.
+        kernels: Number of kernels.
+        compiled: Number of kernels that were compiled; the others were in the cache.
+        seconds: Duration in s.
+        folder: Folder of the cache.
     """
 
     kernels: int
@@ -35,29 +35,32 @@ class WarmUp:
 
 
 def load_all() -> None:
-    """Import every module of kernels, so that `KERNELS` has them all."""
+    """Import every module of kernels, so that `KERNELS` is complete."""
     for room in ROOMS:
         for module in pkgutil.iter_modules([str(Path(__file__).parents[1] / room)]):
             import_module(f"isovist.compute.{room}.{module.name}")
 
 
 def compile_all(progress: Callable[[float], None] = lambda _share: None) -> WarmUp:
-    """Compile every kernel, or read it from the cache; told the share that is done after each.
+    """Compile every kernel, or load it from the cache.
 
-    On a machine of several cores by several processes: for commands, not for libraries.
+    On several cores it starts several processes; commands call it, libraries should not.
+
+    Args:
+        progress: Called after each kernel with the share that is finished, from 0 to 1.
     """
     begin = perf_counter()
-    NOTICE.said = True  # whoever warms up knows
+    COMPILE_NOTICE.is_shown = True  # the command says it itself
     load_all()
     kernels = [each for name, each in KERNELS.items() if name.startswith("isovist.compute.")]
-    missing = [kernel for kernel in kernels if not (kernel.ready or is_kept(kernel))]
-    count = min(COUNT, MOST)
+    missing = [kernel for kernel in kernels if not (kernel.ready or is_cached(kernel))]
+    count = min(THREADS, MAX_PROCESSES)
     for part in range(1, count):
-        compile_beside(*missing[part::count])
+        compile_in_background(*missing[part::count])
     own, compiled = missing[::count], 0
-    for done, kernel in enumerate((*own, *(other for other in kernels if other not in own)), 1):
+    for finished, kernel in enumerate((*own, *(other for other in kernels if other not in own)), 1):
         kernel.compile()
         compiled += kernel in missing or bool(kernel.loop.stats.cache_misses)
-        progress(done / len(kernels))
+        progress(finished / len(kernels))
     folder = os.path.commonpath([kernel.loop.stats.cache_path for kernel in kernels])
     return WarmUp(len(kernels), compiled, perf_counter() - begin, folder)

@@ -1,1 +1,1 @@
-"""The measurement model of a beam, and scores of poses."""
+"""Rate beams by the measurement model, and score poses."""

@@ -1,4 +1,4 @@
-"""What the range of a beam is worth at a pose: the measurement model, once.
+"""Rate the range of a beam at a pose: the measurement model, defined once.
 
 A ray cast along a beam meets a wall at range r, or enters unknown space at r and would meet a
 wall at w.  The measured range z has a likelihood that mixes a hit, a short return from something
@@ -21,52 +21,57 @@ A model is the row σ, Z, a, b, r₀, c, u, λ, s₀, s₁; lengths in m (`atlas
 
 import math
 
-from isovist.compute.infra.compiled import within
-from isovist.compute.infra.fastmath import FREELY, decay, logarithm
+from isovist.compute.infra.compiled import inline
+from isovist.compute.infra.fastmath import FAST_SUMS, decay, logarithm
 
+SIGMA, LONGEST, SLACK, SLACK_SHARE = 0, 1, 8, 9  # places of σ, Z, s₀ and s₁ in the row
 WALL, UNKNOWN = 0, 1
 PEAK = 1.0 / math.sqrt(2.0 * math.pi)
-EXPLAINED, SHORT, THROUGH, UNSEEN, ASTRAY = 0, 1, 2, 3, 4
+EXPLAINED, SHORT, THROUGH, IN_UNKNOWN, ASTRAY = 0, 1, 2, 3, 4
+EXPLAINED_SIGMAS = 3.0
 
 
-@within
+@inline
 def is_open(model):
-    """Whether nothing can be behind a wall, so that no ray need be cast."""
-    return model[9] >= 1.0
+    """Return whether nothing can be behind a wall, so that no ray need be cast."""
+    return model[SLACK_SHARE] >= 1.0
 
 
-@within
-def is_unseen(model, z, r, ending):
-    """Whether a beam of z m ends where the map knows nothing: beyond r, where no wall is."""
-    return ending != WALL and z > r - model[8]
+@inline
+def ends_in_unknown(model, z, r, ending):
+    """Return whether a beam of z m ends beyond r, where the map is unknown."""
+    return ending != WALL and z > r - model[SLACK]
 
 
-@within
+@inline
 def is_through(model, z, wall):
-    """Whether a beam of z m has gone through the wall at `wall` m."""
-    return z > wall + model[8] + model[9] * z
+    """Return whether a beam of z m has gone through the wall at `wall` m."""
+    return z > wall + model[SLACK] + model[SLACK_SHARE] * z
 
 
-@within(fastmath=FREELY)
-def rate_beam(model, sigma, z, r, miss, unseen):
-    """ℓ of a beam of z m, with a σ of its own, that ends `miss` m from where it should."""
+@inline(fastmath=FAST_SUMS)
+def rate_beam(model, sigma, z, r, miss, in_unknown):
+    """Rate a beam of z m that ends `miss` m from where it should: ℓ, with its own σ."""
     _sigma, longest, a, b, nearest, random, u, fading, _slack, _share = model
     off = miss / sigma
     hit = decay(0.5 * off * off) * PEAK / sigma
-    if unseen:
+    if in_unknown:
         p = u * hit + (1.0 - u) * fading * decay(fading * max(z - r, 0.0))
     else:
         p = a * hit + (b / max(r, nearest) if z < r else 0.0)
     return logarithm(longest * p + random)
 
 
-@within
-def sort_beam(sigma, z, r, miss, unseen, through):
-    """EXPLAINED (ends within 3σ of a wall that it can see), UNSEEN, THROUGH, SHORT or ASTRAY."""
-    if miss <= 3.0 * sigma and not through:
+@inline
+def sort_beam(sigma, z, r, miss, in_unknown, through):
+    """Classify a beam as EXPLAINED, IN_UNKNOWN, THROUGH, SHORT or ASTRAY.
+
+    EXPLAINED beams end within 3σ of a wall that they can see.
+    """
+    if miss <= EXPLAINED_SIGMAS * sigma and not through:
         return EXPLAINED
-    if unseen:
-        return UNSEEN
+    if in_unknown:
+        return IN_UNKNOWN
     if through:
         return THROUGH
     return SHORT if z < r else ASTRAY

@@ -1,7 +1,7 @@
-"""Ratings of the beams of a scan by `likelihood.beam_model`, many at once, in singles.
+"""Rate many beams of a scan at once by `likelihood.beam_model`, in float32.
 
-There are two ways with the same answers but for the last bits: vector code, which is taken, and a
-plain loop that says what it does.
+Two versions give the same answers but for the last bits: vector code, which runs, and a plain
+loop that defines it.
 """
 
 from typing import Any
@@ -13,16 +13,25 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from isovist.compute.infra.fastmath import GONE
-from isovist.compute.infra.simd import SINGLES, Lanes, data_of, decay, logarithm, loop, spread_out
-from isovist.compute.infra.threads import NUMBA
+from isovist.compute.infra.fastmath import MAX_EXPONENT
+from isovist.compute.infra.simd import (
+    FLOAT_LANES,
+    FloatVector,
+    broadcast,
+    data_pointer,
+    decay,
+    logarithm,
+    loop,
+)
+from isovist.compute.infra.threads import numba_config
 from isovist.compute.likelihood.beam_model import (
     ASTRAY,
     EXPLAINED,
+    EXPLAINED_SIGMAS,
+    IN_UNKNOWN,
     PEAK,
     SHORT,
     THROUGH,
-    UNSEEN,
     is_through,
     rate_beam,
     sort_beam,
@@ -31,84 +40,84 @@ from isovist.compute.likelihood.beam_model import (
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
-SIGMA, Z, RANGE, BEHIND, LIMIT, NEAR = range(6)
-ROWS = 6
-"""Rows of what is known of beams, in m: σ of each, its range z, that of the ray r, that to the wall
-behind unknown space w, beyond what range it ends where the map knows nothing (∞ for never), and
-the distance of its end to the nearest wall."""
+BEAM_SIGMA, Z, RANGE, WALL_BEHIND, LIMIT, NEAR = range(6)
+BEAM_ROWS = 6
+"""Rows of the table of beams, in m: σ, the range z of the beam, the range r of the ray, the range w
+to the wall behind unknown space, the range beyond which it ends in unknown space (∞ for never), and
+the distance from its end to the nearest wall."""
 
 
-def rate_plain(model: Floats, beams: Singles, ratings: Singles, kinds: NDArray[np.uint8]) -> None:
-    """ℓ and kind of each beam.
+def rate_scalar(model: Floats, beams: Singles, ratings: Singles, kinds: NDArray[np.uint8]) -> None:
+    """Rate and classify each beam.
 
     Args:
-        model: Of `compute.likelihood.beam_model`, shape (10,).
-        beams: Shape (ROWS, m), m a multiple of `SINGLES`.
-        ratings: Output, shape (m,).
-        kinds: Output, shape (m,).
+        model: Row of the beam model (`compute.likelihood.beam_model`), shape (10,).
+        beams: Rows of `BEAM_ROWS`, shape (BEAM_ROWS, m), m a multiple of `FLOAT_LANES`.
+        ratings: Output, ℓ of each beam, shape (m,).
+        kinds: Output, kind of each beam (`sort_beam`), shape (m,).
     """
     for k in range(beams.shape[1]):
         sigma, z, r, wall, limit, near = (float(value) for value in beams[:, k])
-        unseen, through = z > limit, is_through(model, z, wall)
+        in_unknown, through = z > limit, is_through(model, z, wall)
         miss = z - r if through else near
-        ratings[k] = rate_beam(model, sigma, z, r, miss, unseen)
-        kinds[k] = sort_beam(sigma, z, r, miss, unseen, through)
+        ratings[k] = rate_beam(model, sigma, z, r, miss, in_unknown)
+        kinds[k] = sort_beam(sigma, z, r, miss, in_unknown, through)
 
 
 @intrinsic
 def rate_vector(_typing, model, beams, ratings, kinds):
-    """As `rate_plain`, in vector code by hand."""
+    """Compute `rate_scalar` in vector code."""
 
     def code(context, builder, signature, arguments):
-        wide, index = ir.VectorType(ir.FloatType(), SINGLES), ir.IntType(64)
-        given, known, out, sorts = (
-            data_of(context, builder, array, kind)
+        vector_type, index = ir.VectorType(ir.FloatType(), FLOAT_LANES), ir.IntType(64)
+        model_data, beam_data, out, sorts = (
+            data_pointer(context, builder, array, kind)
             for array, kind in zip(arguments, signature.args, strict=True)
         )
         shape = cgutils.create_struct_proxy(signature.args[1])(context, builder, arguments[1]).shape
         _rows, count = cgutils.unpack_tuple(builder, shape, 2)
 
-        def of_model(k: int) -> Lanes:
-            value = builder.load(builder.gep(given, [ir.Constant(index, k)]))
+        def of_model(k: int) -> FloatVector:
+            value = builder.load(builder.gep(model_data, [ir.Constant(index, k)]))
             single = builder.fptrunc(value, ir.FloatType())
-            return Lanes(builder, spread_out(builder, single, wide))
+            return FloatVector(builder, broadcast(builder, single, vector_type))
 
         longest, a, b, nearest, random, u, fading, slack, share = (
             of_model(k) for k in range(1, 10)
         )
-        vague = (u.of(1.0) - u) * fading
-        with loop(builder, count, SINGLES) as (k, _):
+        vague = (u.constant(1.0) - u) * fading
+        with loop(builder, count, FLOAT_LANES) as (k, _):
 
-            def of_beams(row: int, k: Any = k) -> Lanes:
+            def of_beams(row: int, k: Any = k) -> FloatVector:
                 start = builder.add(builder.mul(count, ir.Constant(index, row)), k)
-                place = builder.bitcast(builder.gep(known, [start]), wide.as_pointer())
-                return Lanes(builder, builder.load(place, align=4))
+                place = builder.bitcast(builder.gep(beam_data, [start]), vector_type.as_pointer())
+                return FloatVector(builder, builder.load(place, align=4))
 
-            sigma, z, r, wall, limit, near = (of_beams(row) for row in range(ROWS))
-            unseen, through = z > limit, z > wall + slack + share * z
-            miss = through.where(z - r, near)
+            sigma, z, r, wall, limit, near = (of_beams(row) for row in range(BEAM_ROWS))
+            in_unknown, through = z > limit, z > wall + slack + share * z
+            miss = through.choose(z - r, near)
             off = miss / sigma
-            hit = decay((off * off * 0.5).at_most(GONE)) * PEAK / sigma
-            faded = (fading * (z - r).at_least(0.0)).at_most(GONE)
-            beyond = u * hit + vague * decay(faded)
-            early = (z < r).where(b / r.at_least(nearest), z.of(0.0))
-            p = unseen.where(beyond, a * hit + early)
-            place = builder.bitcast(builder.gep(out, [k]), wide.as_pointer())
+            hit = decay((off * off * 0.5).at_most(MAX_EXPONENT)) * PEAK / sigma
+            faded = (fading * (z - r).at_least(0.0)).at_most(MAX_EXPONENT)
+            unknown_density = u * hit + vague * decay(faded)
+            early = (z < r).choose(b / r.at_least(nearest), z.constant(0.0))
+            p = in_unknown.choose(unknown_density, a * hit + early)
+            place = builder.bitcast(builder.gep(out, [k]), vector_type.as_pointer())
             builder.store(logarithm(longest * p + random).value, place, align=4)
 
-            def kind(value: int) -> Lanes:
-                whole = ir.VectorType(ir.IntType(32), SINGLES)
-                return Lanes(builder, ir.Constant(whole, [value] * SINGLES))
+            def kind(value: int) -> FloatVector:
+                code_type = ir.VectorType(ir.IntType(32), FLOAT_LANES)
+                return FloatVector(builder, ir.Constant(code_type, [value] * FLOAT_LANES))
 
-            sort = (z < r).where(kind(SHORT), kind(ASTRAY))
-            sort = unseen.where(kind(UNSEEN), through.where(kind(THROUGH), sort))
-            sort = ((miss > sigma * 3.0) | through).where(sort, kind(EXPLAINED))
-            small = ir.VectorType(ir.IntType(8), SINGLES)
-            place = builder.bitcast(builder.gep(sorts, [k]), small.as_pointer())
-            builder.store(builder.trunc(sort.value, small), place, align=1)
+            sort = (z < r).choose(kind(SHORT), kind(ASTRAY))
+            sort = in_unknown.choose(kind(IN_UNKNOWN), through.choose(kind(THROUGH), sort))
+            sort = ((miss > sigma * EXPLAINED_SIGMAS) | through).choose(sort, kind(EXPLAINED))
+            byte_type = ir.VectorType(ir.IntType(8), FLOAT_LANES)
+            place = builder.bitcast(builder.gep(sorts, [k]), byte_type.as_pointer())
+            builder.store(builder.trunc(sort.value, byte_type), place, align=1)
         return context.get_dummy_value()
 
     return types.none(model, beams, ratings, kinds), code
 
 
-rate_beams: Any = rate_plain if NUMBA.DISABLE_JIT else rate_vector
+rate_beams: Any = rate_scalar if numba_config.DISABLE_JIT else rate_vector

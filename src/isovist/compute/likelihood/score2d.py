@@ -1,33 +1,35 @@
-"""How well poses explain a scan, beam by beam, by ray casting (`compute.likelihood.beam_model`)."""
+"""Rate the beams of 2D scans from poses by ray casting (`compute.likelihood.beam_model`)."""
 
 import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.compute.fitting.align2d import FEW
-from isovist.compute.fitting.endpoints import FAR, lay_out, near_ends, padded
+from isovist.compute.fitting.align2d import POSES_PER_PART
+from isovist.compute.fitting.endpoints import MAX_COORDINATE, end_distances, pack_ends, padded_beams
 from isovist.compute.infra.compiled import kernel
 from isovist.compute.likelihood.beam_model import (
+    LONGEST,
+    SIGMA,
     UNKNOWN,
     WALL,
+    ends_in_unknown,
     is_open,
     is_through,
-    is_unseen,
     rate_beam,
 )
 from isovist.compute.likelihood.ratings import (
-    BEHIND,
+    BEAM_ROWS,
+    BEAM_SIGMA,
     LIMIT,
     NEAR,
     RANGE,
-    ROWS,
-    SIGMA,
+    WALL_BEHIND,
     Z,
     rate_beams,
 )
-from isovist.compute.rays.grid2d import cast_one
-from isovist.compute.rays.packet_traversal import STATE, in_groups
+from isovist.compute.rays.grid2d import cast_ray
+from isovist.compute.rays.packet_traversal import STATE_ROWS, padded_rays
 from isovist.compute.rays.ray_packet import cast_fan
 
 Floats = NDArray[np.float64]
@@ -38,9 +40,9 @@ Singles = NDArray[np.float32]
     "u1[:,::1], u1[:,::1], f4[:,::1], f8, f8[::1], f8[:,::1], f8[::1], f8[:,::1] -> "
     "f4[:,::1], u1[:,::1]",
     over="poses",
-    block=FEW,
+    block=POSES_PER_PART,
 )
-def score(
+def score_2d(
     first: int,
     last: int,
     skip: NDArray[np.uint8],
@@ -57,35 +59,36 @@ def score(
     """Rate each beam from each pose.
 
     Args:
-        skip: The map as `cast_one` wants it.
-        walls: The same with unknown cells free, so that only walls end a ray.
+        skip: Skip grid of the map (`compute.rays.grid2d`).
+        walls: Skip grid with unknown cells free, so that only walls end a ray.
         field: D in cells, shape (height, width).
         unit: Side of a cell in m.
-        model: Of `compute.likelihood.beam_model`, shape (10,).
+        model: Row of the beam model (`compute.likelihood.beam_model`), shape (10,).
         ends: Ends of the beams in the frame of the sensor, in m, shape (m, 2).
-        noise: What each beam adds to σ of the model, in m, shape (m,), or empty.
+        noise: Noise of each beam, added in square to σ of the model, in m, shape (m,), or empty.
         poses: (x, y, yaw) in cells and rad, shape (K, 3).
         ratings: Output, ℓ, shape (K, m).
-        kinds: Output, what became of each beam, shape (K, m).
+        kinds: Output, kind of each beam (`sort_beam`), shape (K, m).
     """
-    m, n, reach = len(ends), padded(len(ends)), model[1] / unit
+    m, n, reach = len(ends), padded_beams(len(ends)), model[LONGEST] / unit
     cells = np.empty((2, n), dtype=np.float32)
-    lay_out(ends, unit, cells)
-    beams, rated = np.ones((ROWS, n), dtype=np.float32), np.empty(n, dtype=np.float32)
+    pack_ends(ends, unit, cells)
+    beams, rated = np.ones((BEAM_ROWS, n), dtype=np.float32), np.empty(n, dtype=np.float32)
     sorts, z, ways = np.empty(n, dtype=np.uint8), np.empty(m), np.empty((2, m))
     for k in range(m):
         z[k] = math.sqrt(ends[k, 0] ** 2 + ends[k, 1] ** 2)
         ways[0, k], ways[1, k] = ends[k, 0] / z[k], ends[k, 1] / z[k]
-        beams[SIGMA, k] = model[0] if len(noise) == 0 else math.hypot(model[0], noise[k])
-        beams[Z, k] = min(z[k], FAR)
-    rays = np.empty((STATE, in_groups(m)), dtype=np.float32)
+        sigma = model[SIGMA]
+        beams[BEAM_SIGMA, k] = sigma if len(noise) == 0 else math.hypot(sigma, noise[k])
+        beams[Z, k] = min(z[k], MAX_COORDINATE)
+    rays = np.empty((STATE_ROWS, padded_rays(m)), dtype=np.float32)
     at = np.empty(rays.shape[1], dtype=np.int32)
     along, across, r = np.empty(m), np.empty(m), np.zeros(m)
     endings = np.full(m, WALL, dtype=np.uint8)
-    beams[RANGE], beams[BEHIND], beams[LIMIT] = 0.0, 0.0, np.inf
+    beams[RANGE], beams[WALL_BEHIND], beams[LIMIT] = 0.0, 0.0, np.inf
     for q in range(first, last):
         x, y, yaw = poses[q, 0], poses[q, 1], poses[q, 2]
-        near_ends(field, cells, x, y, yaw, beams[NEAR])
+        end_distances(field, cells, x, y, yaw, beams[NEAR])
         for k in range(n):
             beams[NEAR, k] *= np.float32(unit)
         if not is_open(model):
@@ -96,11 +99,11 @@ def score(
             cast_fan(skip, x, y, along, across, reach, rays, at, r, endings)
             for k in range(m):
                 free = wall = r[k] * unit
-                unseen = is_unseen(model, z[k], free, endings[k])
-                if unseen and endings[k] == UNKNOWN:
-                    wall = cast_one(walls, x, y, along[k], across[k], reach)[0] * unit
-                beams[RANGE, k], beams[BEHIND, k] = free, wall
-                beams[LIMIT, k] = 0.0 if unseen else np.inf
+                in_unknown = ends_in_unknown(model, z[k], free, endings[k])
+                if in_unknown and endings[k] == UNKNOWN:
+                    wall = cast_ray(walls, x, y, along[k], across[k], reach)[0] * unit
+                beams[RANGE, k], beams[WALL_BEHIND, k] = free, wall
+                beams[LIMIT, k] = 0.0 if in_unknown else np.inf
         rate_beams(model, beams, rated, sorts)
         for k in range(m):
             ratings[q, k], kinds[q, k] = rated[k], sorts[k]
@@ -110,26 +113,26 @@ def score(
     "f4[:,::1], f8, f8[::1], f4[:,:,::1], f4[:,:,:,::1], f4[:,:,::1] -> f4[:,:,:,::1]",
     over="ranges",
 )
-def separate(
+def separate_views(
     first: int, last: int, field: Singles, unit: float, model: Floats, ranges: Singles,
     along: Singles, places: Singles, delta: Singles,
 ) -> None:  # fmt: skip
-    """By how much beams predicted at one place favour it over every other place.
+    """Compute how much beams predicted at one place favour it over every other place.
 
     Args:
         field: D in cells, shape (height, width).
         unit: Side of a cell in m.
-        model: Of `compute.likelihood.beam_model`, shape (10,).
+        model: Row of the beam model (`compute.likelihood.beam_model`), shape (10,).
         ranges: To the wall along each beam from each place at each view in m, `inf` where there
             is none within reach, shape (V, K, m).
         along: Unit vectors of the beams in the axes of the grid, shape (V, K, m, 2).
-        places: In cells, shape (V, K, 2).
+        places: Places in cells, shape (V, K, 2).
         delta: Output, ℓ_ii − ℓ_ij when i is right and j is not, 0 where i has no return, shape
             (V, K, K, m).
     """
     _V, K, m = ranges.shape
     height, width = field.shape
-    longest = model[1]
+    longest = model[LONGEST]
     for v in range(first, last):
         for i in range(K):
             for k in range(m):
@@ -150,7 +153,7 @@ def separate(
                         col = min(max(col, 0.0), width - 1.0)
                         row = min(max(row, 0.0), height - 1.0)
                         miss = field[int(row), int(col)] * unit
-                    delta[v, i, j, k] = rate_beam(model, model[0], z, wall, miss, False)
+                    delta[v, i, j, k] = rate_beam(model, model[SIGMA], z, wall, miss, False)
                 own = delta[v, i, i, k]
                 for j in range(K):
                     delta[v, i, j, k] = own - delta[v, i, j, k]

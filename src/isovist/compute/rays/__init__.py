@@ -1,1 +1,1 @@
-"""Rays through cells, voxels, triangles and segments."""
+"""Cast rays through cells, voxels, triangles and segments."""

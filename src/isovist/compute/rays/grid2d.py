@@ -1,4 +1,4 @@
-"""Exact rays through a grid of cells.
+"""Cast exact rays through a 2D grid of cells.
 
 Everything is in cell units: cell (row, col) is the closed square [col, col + 1] × [row, row + 1].
 A *skip* grid, uint8 of shape (height + 2, width + 2), holds the map with a border of one cell:
@@ -20,7 +20,7 @@ a ray along a grid line runs through the cells on its left.
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.compute.infra.compiled import inner, kernel
+from isovist.compute.infra.compiled import kernel, subroutine
 
 Skip = NDArray[np.uint8]
 Ray = tuple[float, int, int, int]
@@ -29,14 +29,14 @@ FREE = 3
 EDGE = 2
 MAXIMUM = 3
 # Relative margin beyond which rounding cannot have changed an order of faces.
-SURE = 1e-11
+TIE_MARGIN = 1e-11
 # A place this far from grid lines, in cells, is in the cell that its float says.
-CLEAR = 1e-7
+GRID_LINE_MARGIN = 1e-7
 
 
-@inner
+@subroutine
 def _two_product(a: float, b: float) -> tuple[float, float]:
-    """Product and its rounding error, exactly (Dekker)."""
+    """Return a product and its rounding error, exactly (Dekker)."""
     p = a * b
     t = 134217729.0 * a
     a1 = t - (t - a)
@@ -47,17 +47,17 @@ def _two_product(a: float, b: float) -> tuple[float, float]:
     return p, ((a1 * b1 - p) + a1 * b0 + a0 * b1) + a0 * b0
 
 
-@inner
+@subroutine
 def _two_difference(a: float, b: float) -> tuple[float, float]:
-    """Difference and its rounding error, exactly (Knuth)."""
+    """Return a difference and its rounding error, exactly (Knuth)."""
     s = a - b
     t = s - a
     return s, (a - (s - t)) - (b + t)
 
 
-@inner
+@subroutine
 def _exact_sign(fx: float, x: float, ady: float, fy: float, y: float, adx: float) -> int:
-    """Sign of |fx − x| ady − |fy − y| adx in exact arithmetic: the sum of eight floats."""
+    """Return the sign of |fx − x| ady − |fy − y| adx, exactly: the sum of eight floats."""
     a1, a0 = _two_difference(fx, x)
     b1, b0 = _two_difference(fy, y)
     if a1 < 0.0:
@@ -84,18 +84,18 @@ def _exact_sign(fx: float, x: float, ady: float, fy: float, y: float, adx: float
     return 0
 
 
-@inner
+@subroutine
 def _y_first(fx: float, x: float, ady: float, fy: float, y: float, adx: float, tie: bool) -> bool:
-    """Whether the face y = fy comes before x = fx: equation (2), `tie` when both come at once."""
+    """Decide whether the face y = fy comes before x = fx, by (2); `tie` if both come at once."""
     ax = abs(fx - x) * ady
     ay = abs(fy - y) * adx
-    if abs(ax - ay) > SURE * (ax + ay):
+    if abs(ax - ay) > TIE_MARGIN * (ax + ay):
         return ay < ax
     sign = _exact_sign(fx, x, ady, fy, y, adx)
     return tie if sign == 0 else sign > 0
 
 
-@inner
+@subroutine
 def _last_inside(
     guess: float,
     start: int,
@@ -103,35 +103,37 @@ def _last_inside(
     step: int,
     f: float,
     u: float,
-    ahead: int,
+    face_offset: int,
     v: float,
     adu: float,
     adv: float,
     tie: bool,
 ) -> int:
-    """Index of the last cell before the face u = f, from `start` to `stop` along the axis v.
+    """Return the index of the last cell before the face u = f, along the axis v.
 
     `guess` is v where the ray meets the face.  It is trusted unless it falls on a grid line.
     """
     k = int(guess)
-    if CLEAR < guess - k < 1.0 - CLEAR:
+    if GRID_LINE_MARGIN < guess - k < 1.0 - GRID_LINE_MARGIN:
         return k
     k = min(max(k, min(start, stop)), max(start, stop))
-    while _y_first(f, u, adv, k + ahead, v, adu, tie):
+    while _y_first(f, u, adv, k + face_offset, v, adu, tie):
         k += step
-    while k != start and not _y_first(f, u, adv, k - step + ahead, v, adu, tie):
+    while k != start and not _y_first(f, u, adv, k - step + face_offset, v, adu, tie):
         k -= step
     return k
 
 
-@inner
-def cast_one(skip: Skip, x: float, y: float, dx: float, dy: float, maximum: float) -> Ray:
-    """Follow one ray from (x, y) along (dx, dy), all in cells.
+@subroutine
+def cast_ray(skip: Skip, x: float, y: float, dx: float, dy: float, maximum: float) -> Ray:
+    """Cast one ray from (x, y) along (dx, dy), all in cells.
 
-    Returns (range, ending, cell, axis): the range in units of |(dx, dy)|, an `Ending` code, the
-    flat index of the cell that ended the ray (−1 for the edge and the maximum) and the axis that
-    its face is normal to (−1 for none).  An origin outside free space has range 0.  (dx, dy) must
-    not be zero.
+    (dx, dy) must not be zero. An origin outside free space has range 0.
+
+    Returns:
+        (range, ending, cell, axis): the range in units of |(dx, dy)|, an `Ending` code, the flat
+        index of the cell that ended the ray (−1 for the edge and the maximum) and the axis that its
+        face is normal to (−1 for none).
     """
     height, width = skip.shape[0] - 2, skip.shape[1] - 2
     if not (0.0 <= x <= width and 0.0 <= y <= height):
@@ -139,7 +141,7 @@ def cast_one(skip: Skip, x: float, y: float, dx: float, dy: float, maximum: floa
     # Signs of the direction turned to the left by nearly nothing.
     sx = 1 if dx > 0.0 or (dx == 0.0 and dy < 0.0) else -1
     sy = 1 if dy > 0.0 or (dy == 0.0 and dx > 0.0) else -1
-    ahead_x, ahead_y = (sx + 1) // 2, (sy + 1) // 2
+    face_x, face_y = (sx + 1) // 2, (sy + 1) // 2
     tie = sx == sy
     ix, iy = int(x), int(y)
     ix -= 1 if x == ix and sx < 0 else 0
@@ -151,30 +153,30 @@ def cast_one(skip: Skip, x: float, y: float, dx: float, dy: float, maximum: floa
     adx, ady = abs(dx), abs(dy)
     rise = dy / dx if adx > 0.0 else 0.0
     run = dx / dy if ady > 0.0 else 0.0
-    ax = abs(ix + ahead_x - x) * ady
-    ay = abs(iy + ahead_y - y) * adx
-    limit = maximum * adx * ady * (1.0 + SURE)
+    ax = abs(ix + face_x - x) * ady
+    ay = abs(iy + face_y - y) * adx
+    limit = maximum * adx * ady * (1.0 + TIE_MARGIN)
     while True:
         jump = int(code) - FREE
         if jump > 1:
             # To the last cell of the ray inside the block; the step below then leaves it.
             jx, jy = ix + sx * jump, iy + sy * jump
-            fx, fy = jx + ahead_x, jy + ahead_y
+            fx, fy = jx + face_x, jy + face_y
             if _y_first(fx, x, ady, fy, y, adx, tie):
                 guess = x + (fy - y) * run
-                ix = _last_inside(guess, ix, jx, sx, fy, y, ahead_x, x, ady, adx, not tie)
+                ix = _last_inside(guess, ix, jx, sx, fy, y, face_x, x, ady, adx, not tie)
                 iy = jy
             else:
                 guess = y + (fx - x) * rise
-                iy = _last_inside(guess, iy, jy, sy, fx, x, ahead_y, y, adx, ady, tie)
+                iy = _last_inside(guess, iy, jy, sy, fx, x, face_y, y, adx, ady, tie)
                 ix = jx
-            ax = abs(ix + ahead_x - x) * ady
-            ay = abs(iy + ahead_y - y) * adx
+            ax = abs(ix + face_x - x) * ady
+            ay = abs(iy + face_y - y) * adx
         # ax and ay are summed up from step to step, so a near tie is decided anew and exactly.
-        if abs(ax - ay) > SURE * (ax + ay):
+        if abs(ax - ay) > TIE_MARGIN * (ax + ay):
             along_y = ay < ax
         else:
-            along_y = _y_first(ix + ahead_x, x, ady, iy + ahead_y, y, adx, tie)
+            along_y = _y_first(ix + face_x, x, ady, iy + face_y, y, adx, tie)
         if along_y:
             crossed = ay
             iy += sy
@@ -185,7 +187,7 @@ def cast_one(skip: Skip, x: float, y: float, dx: float, dy: float, maximum: floa
             ax += ady
         code = skip[iy + 1, ix + 1]
         if code < FREE:
-            gap = abs(iy + 1 - ahead_y - y) if along_y else abs(ix + 1 - ahead_x - x)
+            gap = abs(iy + 1 - face_y - y) if along_y else abs(ix + 1 - face_x - x)
             length = gap / (ady if along_y else adx)
             if length > maximum:
                 return maximum, MAXIMUM, -1, -1
@@ -208,14 +210,22 @@ def cast_rays(
     cells: NDArray[np.int64],
     axes: NDArray[np.int64],
 ) -> None:
-    """Rays from `origins` (m, 2) along `directions` (m, 2), (x, y) in cells, of any length.
+    """Cast rays of any direction length from many origins; see `cast_ray`.
 
-    Fills `ranges` (float64, in cells), `endings`, `cells` and `axes`, all (m,); see `cast_one`.
+    Args:
+        skip: Skip grid of the map (1).
+        origins: (x, y) in cells, shape (m, 2).
+        directions: (x, y), shape (m, 2).
+        maximum: Longest range, in cells.
+        ranges: Output, in cells, shape (m,).
+        endings: Output, `Ending` codes, shape (m,).
+        cells: Output, flat indices of cells, −1 for none, shape (m,).
+        axes: Output, axes normal to the faces, −1 for none, shape (m,).
     """
     for k in range(first, last):
         dx, dy = directions[k, 0], directions[k, 1]
         length = np.hypot(dx, dy)
-        reach, endings[k], cells[k], axes[k] = cast_one(
+        reach, endings[k], cells[k], axes[k] = cast_ray(
             skip, origins[k, 0], origins[k, 1], dx, dy, maximum / length
         )
         ranges[k] = maximum if endings[k] == MAXIMUM else reach * length

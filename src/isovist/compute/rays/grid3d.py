@@ -1,4 +1,4 @@
-"""Exact rays through a grid of cubic cells.
+"""Cast exact rays through a grid of cubic cells.
 
 As `compute.rays.grid2d` in the plane: cell units, a *skip* grid (`compute.grids.fields`) and its
 codes, and an exact order of faces for the floats as given.  Coordinates are (x, y, z), the grid is
@@ -11,44 +11,44 @@ or along a face; of several touched at once the smallest code ends it.
 import numpy as np
 
 from isovist.compute.grids.fields import code_at, last_free, size_of
-from isovist.compute.infra.compiled import inner, kernel
-from isovist.compute.rays.grid2d import EDGE, FREE, MAXIMUM, SURE, _exact_sign
+from isovist.compute.infra.compiled import kernel, subroutine
+from isovist.compute.rays.grid2d import EDGE, FREE, MAXIMUM, TIE_MARGIN, _exact_sign
 
 # What takes scratch arrays is part of its caller: each reference counted takes as long as a cell.
-_inline = inner(forceinline=True)
+_inline_with_arrays = subroutine(forceinline=True)
 
 
-@inner
+@subroutine
 def _order(fx, x, ady, fy, y, adx):
-    """−1 when the face x = fx comes first, 1 when y = fy does, 0 when both come at once."""
+    """Compare two faces: −1 if x = fx comes first, 1 if y = fy does, 0 if both come at once."""
     ax, ay = abs(fx - x) * ady, abs(fy - y) * adx
-    if abs(ax - ay) > SURE * (ax + ay):
+    if abs(ax - ay) > TIE_MARGIN * (ax + ay):
         return -1 if ax < ay else 1
     return _exact_sign(fx, x, ady, fy, y, adx)
 
 
-@inner
-def _last_inside(guess, start, stop, step, f, u, ahead, v, adu, adv):
-    """Index of the last cell before the face u = f, from `start` to `stop` along the axis v.
+@subroutine
+def _last_inside(guess, start, stop, step, f, u, face_offset, v, adu, adv):
+    """Return the index of the last cell before the face u = f, along the axis v.
 
     `guess` is v where the ray meets the face.  It is trusted unless it falls on a grid line.
     """
     k = int(np.ceil(guess)) - 1 if step > 0 else int(np.floor(guess))
     k = min(max(k, min(start, stop)), max(start, stop))
     if abs(guess - np.rint(guess)) < 1e-9 * (1.0 + abs(guess)):
-        while _order(f, u, adv, k + ahead, v, adu) > 0:
+        while _order(f, u, adv, k + face_offset, v, adu) > 0:
             k += step
-        while k != start and _order(f, u, adv, k - step + ahead, v, adu) <= 0:
+        while k != start and _order(f, u, adv, k - step + face_offset, v, adu) <= 0:
             k -= step
     return k
 
 
-@_inline
-def _lowest(skip, at, sides, steps, found):
-    """Smallest code among the cells at `at` + any of `steps`, on either side of planes.
+@_inline_with_arrays
+def _lowest(skip, at, sides, steps, met_cell):
+    """Find the smallest code among the cells that a point touches.
 
-    steps, sides (3,): along axis k the cells at[k] and at[k] + steps[k] count when steps[k] is
-    not 0, else also at[k] − 1 when sides[k] is 1.  found (3,): the cell.  Returns its code.
+    Along axis k these are at[k] and at[k] + steps[k] if steps[k] is not 0, else also at[k] − 1 if
+    sides[k] is 1. Fills met_cell (3,) with the cell, and returns its code.
     """
     low = 256
     for c in range(8):
@@ -64,26 +64,29 @@ def _lowest(skip, at, sides, steps, found):
         code = code_at(skip, x, y, z)
         if code < low:
             low = code
-            found[0], found[1], found[2] = x, y, z
+            met_cell[0], met_cell[1], met_cell[2] = x, y, z
     return low
 
 
-@_inline
+@_inline_with_arrays
 def _index(skip, code, cell):
-    """Flat index of a cell, −1 when it lies beyond the edge."""
+    """Return the flat index of a cell, −1 beyond the edge."""
     if code == EDGE:
         return -1
     return (cell[2] * size_of(skip, 1) + cell[1]) * size_of(skip, 0) + cell[0]
 
 
-@_inline
-def cast_one(skip, o, d, maximum, at, step, sides, tied, found):
-    """Follow one ray from o (3,) along d (3,), both (x, y, z) in cells.
+@_inline_with_arrays
+def cast_ray(skip, o, d, maximum, at, step, sides, tied, met_cell):
+    """Cast one ray from o (3,) along d (3,), both (x, y, z) in cells.
 
-    Returns (range, ending, cell, axis): the range in units of |d|, an `Ending` code, the flat
-    index of the cell that ended the ray (−1 for the edge and the maximum) and the axis that its
-    face is normal to (−1 for none).  An origin that touches a cell that is not free, or lies
-    outside the map, has range 0.  at, step, sides, tied, found (3,) int64 are scratch.
+    An origin that touches a cell that is not free, or that lies outside the map, has range 0. at,
+    step, sides, tied and met_cell (3,) int64 are scratch.
+
+    Returns:
+        (range, ending, cell, axis): the range in units of |d|, an `Ending` code, the flat index of
+        the cell that ended the ray (−1 for the edge and the maximum) and the axis that its face is
+        normal to (−1 for none).
     """
     for k in range(3):
         if not 0.0 <= o[k] <= size_of(skip, k):
@@ -92,9 +95,9 @@ def cast_one(skip, o, d, maximum, at, step, sides, tied, found):
         sides[k] = 1 if o[k] == at[k] else 0
         step[k] = 1 if d[k] > 0.0 else (-1 if d[k] < 0.0 else 0)
         tied[k] = 0
-    code = _lowest(skip, at, sides, tied, found)
+    code = _lowest(skip, at, sides, tied, met_cell)
     if code < FREE:
-        return 0.0, code, _index(skip, code, found), -1
+        return 0.0, code, _index(skip, code, met_cell), -1
     grazes = False
     for k in range(3):
         if step[k] != 0 and sides[k] == 1:
@@ -131,7 +134,7 @@ def cast_one(skip, o, d, maximum, at, step, sides, tied, found):
         tz = abs(at[2] + hz - o[2]) * iz if step[2] != 0 else np.inf
         axis = 0 if tx <= ty and tx <= tz else (1 if ty <= tz else 2)
         t = min(tx, ty, tz)
-        margin = t * (1.0 + SURE)
+        margin = t * (1.0 + TIE_MARGIN)
         ties = int(tx <= margin) + int(ty <= margin) + int(tz <= margin)
         if ties == 1 and not grazes:
             at[axis] += step[axis]
@@ -142,21 +145,21 @@ def cast_one(skip, o, d, maximum, at, step, sides, tied, found):
                 return t, code, _index(skip, code, at), axis
         else:
             # A near tie is decided exactly: the first face, then all that coincide with it.
-            near = (tx <= margin, ty <= margin, tz <= margin)
+            is_near = (tx <= margin, ty <= margin, tz <= margin)
             for k in range(3):
-                if near[k] and k != axis and _before(at, step, o, d, k, axis) < 0:
+                if is_near[k] and k != axis and _before(at, step, o, d, k, axis) < 0:
                     axis = k
             for k in range(3):
-                same = k == axis or (near[k] and _before(at, step, o, d, k, axis) == 0)
-                tied[k] = step[k] if same else 0
-                if same and abs(d[k]) > abs(d[axis]):
+                is_tied = k == axis or (is_near[k] and _before(at, step, o, d, k, axis) == 0)
+                tied[k] = step[k] if is_tied else 0
+                if is_tied and abs(d[k]) > abs(d[axis]):
                     axis = k
             t = abs(at[axis] + int(step[axis] > 0) - o[axis]) / abs(d[axis])
-            code = _lowest(skip, at, sides, tied, found)
+            code = _lowest(skip, at, sides, tied, met_cell)
             if code < FREE:
                 if t > maximum:
                     return maximum, MAXIMUM, -1, -1
-                return t, code, _index(skip, code, found), axis
+                return t, code, _index(skip, code, met_cell), axis
             for k in range(3):
                 at[k] += tied[k]
             code = code_at(skip, at[0], at[1], at[2])
@@ -164,23 +167,24 @@ def cast_one(skip, o, d, maximum, at, step, sides, tied, found):
             return maximum, MAXIMUM, -1, -1
 
 
-@_inline
+@_inline_with_arrays
 def _before(at, step, o, d, j, k):
-    """−1 when the next face along axis j comes before that along k, 0 when both meet, else 1."""
+    """Compare the next faces along axes j and k: −1 if j is first, 0 for both at once, else 1."""
     return _order(
         at[j] + int(step[j] > 0), o[j], abs(d[k]), at[k] + int(step[k] > 0), o[k], abs(d[j])
     )
 
 
-@inner
+@subroutine
 def _cast(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes):
+    """Cast rays through a grid of either layout; see `cast_rays`."""
     at, step, sides = np.empty(3, np.int64), np.empty(3, np.int64), np.empty(3, np.int64)
-    tied, found = np.empty(3, np.int64), np.empty(3, np.int64)
+    tied, met_cell = np.empty(3, np.int64), np.empty(3, np.int64)
     for k in range(first, last):
         o, d = origins[k], directions[k]
         length = np.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
-        reach, endings[k], cells[k], axes[k] = cast_one(
-            skip, o, d, maximum / length, at, step, sides, tied, found
+        reach, endings[k], cells[k], axes[k] = cast_ray(
+            skip, o, d, maximum / length, at, step, sides, tied, met_cell
         )
         ranges[k] = maximum if endings[k] == MAXIMUM else reach * length
 
@@ -189,9 +193,17 @@ def _cast(first, last, skip, origins, directions, maximum, ranges, endings, cell
     "u1[:,:,::1], f8[:,::1], f8[:,::1], f8 -> f8[::1], u1[::1], i8[::1], i8[::1]", over="origins"
 )
 def cast_rays(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes):
-    """Rays from `origins` (m, 3) along `directions` (m, 3), (x, y, z) in cells, of any length.
+    """Cast rays of any direction length from many origins; see `cast_ray`.
 
-    Fills `ranges` (float64, in cells), `endings`, `cells` and `axes`, all (m,); see `cast_one`.
+    Args:
+        skip: Skip grid of the map (`compute.grids.fields`).
+        origins: (x, y, z) in cells, shape (m, 3).
+        directions: (x, y, z), shape (m, 3).
+        maximum: Longest range, in cells.
+        ranges: Output, in cells, shape (m,).
+        endings: Output, `Ending` codes, shape (m,).
+        cells: Output, flat indices of cells, −1 for none, shape (m,).
+        axes: Output, axes normal to the faces, −1 for none, shape (m,).
     """
     _cast(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes)
 
@@ -204,5 +216,5 @@ def cast_rays(first, last, skip, origins, directions, maximum, ranges, endings, 
 def cast_rays_by_blocks(
     first, last, skip, origins, directions, maximum, ranges, endings, cells, axes
 ):
-    """The same through a grid that comes by blocks."""
+    """Cast rays through a grid that is stored by blocks; see `cast_rays`."""
     _cast(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes)

@@ -1,4 +1,4 @@
-"""Rays among triangles: a walk through a tree of boxes, and a watertight hit.
+"""Cast rays among triangles: descend a tree of boxes, then test faces without leaks.
 
 The tree is that of `compute.trees.flatten`: nodes of several children, whose float32 boxes stand
 side by side, so that one node is tested in vector code, and leaves of a few faces, which are tested
@@ -19,35 +19,45 @@ the same distance the one with the smaller index wins.
 
 import numpy as np
 
-from isovist.compute.infra.compiled import kernel, within
-from isovist.compute.rays.mesh_node import (
-    WIDER,
-    bits_of,
-    child_of,
-    enter_vector,
-    lowest_bit,
-    meet_vector,
-)
+from isovist.compute.infra.compiled import inline, kernel
+from isovist.compute.infra.simd import lowest_bit
+from isovist.compute.rays.mesh_node import EXIT_SLACK, bits_of, child_of, enter_vector, meet_vector
 from isovist.compute.rays.ray_order import ray_key, sort_keys
-from isovist.compute.trees.build import LEAF
-from isovist.compute.trees.flatten import BIG, WIDE
+from isovist.compute.trees.build import LEAF_FACES
+from isovist.compute.trees.flatten import EMPTY_BOX, NODE_WIDTH
 
 WALL, EDGE = 0, 2
-LOW, HALF = 0xFFFFFFFF, 1 << 31  # of 64 bits, the lower ones, and what makes their numbers positive
-SORTED = 32_768
+LOW_BITS, SIGN_OFFSET = (
+    0xFFFFFFFF,
+    1 << 31,
+)  # of 64 bits, the lower ones, and what makes their numbers positive
+RAYS_PER_SORT = 32_768
 """Rays at once: with all that is kept of them they fill the cache of a core, and no more."""
 
 
-@within
+@inline
 def first_face(rays, i, inverse, shift, counting, corners, groups, boxes, stack, near, edges):
-    """First face along a ray.  Returns (t, face) with the hit at origin + t · direction.
+    """Find the first face along a ray, or count the faces that it meets.
 
-    (inf, −1) if there is none.  When counting, all faces are followed and `face` is how many
-    were met, or −1 when an edge or a corner was, so that the number has no meaning.  rays (m, 6):
-    origins and directions; corners (g, 9, LEAF) by groups, relative to the middle of the mesh, as
-    are origins; groups (g, LEAF), the faces; shift is the t at which the ray enters the mesh,
-    inverse (3,) as in `enter_mesh`.  stack (deepest,), near (WIDE,) and edges (6, LEAF) are
-    scratch.  A node waits behind its `near` in one number, by which it is sorted.
+    A node waits behind its `near` in one number, by which the stack is sorted.
+
+    Args:
+        rays: Origins and directions, relative to the middle of the mesh, shape (m, 6).
+        i: Index of the ray.
+        inverse: 1/d of `enter_mesh`, shape (3,).
+        shift: t at which the ray enters the mesh.
+        counting: Follow all faces, and count them.
+        corners: Corners of the faces by group, relative to the middle, shape (g, 9, LEAF_FACES).
+        groups: Indices of the faces by group, shape (g, LEAF_FACES).
+        boxes: Nodes of `compute.trees.flatten`.
+        stack: Scratch, shape (deepest,).
+        near: Scratch, shape (NODE_WIDTH,).
+        edges: Scratch, shape (6, LEAF_FACES).
+
+    Returns:
+        (t, face) with the hit at origin + t · direction, (inf, −1) if there is none. When counting,
+        `face` is the number of faces, or −1 if the ray met an edge or a corner, where the number
+        has no meaning.
     """
     dx, dy, dz = rays[i, 3], rays[i, 4], rays[i, 5]
     # The largest component becomes z; swapping the others keeps the sense of turning.
@@ -70,9 +80,9 @@ def first_face(rays, i, inverse, shift, counting, corners, groups, boxes, stack,
     ny, fy = (1, 4) if iy > 0 else (4, 1)
     nz, fz = (2, 5) if iz > 0 else (5, 2)
     rows = (nx, ny, nz, fx, fy, fz)
-    slab = (ox, oy, oz, ix, iy, iz, ix * WIDER, iy * WIDER, iz * WIDER)
+    slab = (ox, oy, oz, ix, iy, iz, ix * EXIT_SLACK, iy * EXIT_SLACK, iz * EXIT_SLACK)
     best, face, count = np.inf, -1, 0
-    reach, unsure = BIG, False
+    reach, unsure = EMPTY_BOX, False
     top, node = 0, 0
     while not unsure:
         while node >= 0:
@@ -87,7 +97,7 @@ def first_face(rays, i, inverse, shift, counting, corners, groups, boxes, stack,
             while entered != 0:
                 s = lowest_bit(entered)
                 entered &= entered - 1
-                waits = np.int64(near[s]) << 32 | (child_of(boxes, node, s) + HALF)
+                waits = np.int64(near[s]) << 32 | (child_of(boxes, node, s) + SIGN_OFFSET)
                 at = top
                 while at > base and stack[at - 1] < waits:
                     stack[at] = stack[at - 1]
@@ -95,7 +105,7 @@ def first_face(rays, i, inverse, shift, counting, corners, groups, boxes, stack,
                 stack[at] = waits
                 top += 1
             top -= 1
-            node = (stack[top] & LOW) - HALF
+            node = (stack[top] & LOW_BITS) - SIGN_OFFSET
         if node < 0:
             leaf = -1 - node
             group = leaf >> 3
@@ -116,7 +126,7 @@ def first_face(rays, i, inverse, shift, counting, corners, groups, boxes, stack,
                     count += t > 0.0
                 elif t > 0.0 and (t < best or (t == best and number < face)):
                     best, face = t, number
-                    reach = np.float32(max(t - shift, 0.0)) * WIDER
+                    reach = np.float32(max(t - shift, 0.0)) * EXIT_SLACK
         # What waits farther away than a face that was met is dropped.
         farthest = (bits_of(reach) + 1) << 32
         while top > 0 and stack[top - 1] >= farthest:
@@ -124,17 +134,18 @@ def first_face(rays, i, inverse, shift, counting, corners, groups, boxes, stack,
         if top == 0:
             break
         top -= 1
-        node = (stack[top] & LOW) - HALF
+        node = (stack[top] & LOW_BITS) - SIGN_OFFSET
     if counting:
         face = -1 if unsure else count
     return best, face
 
 
-@within
+@inline
 def enter_mesh(rays, i, half, inverse):
-    """Least and greatest t ≥ 0 at which a ray is in the box ±half, (inf, inf) if it never is.
+    """Return the least and greatest t ≥ 0 at which a ray is in the box ±half, (inf, inf) for none.
 
-    Fills inverse (3,) with 1/d, a huge number of the same sign where d is 0: no 0 · ∞ arises.
+    Fills inverse (3,) with 1/d, and with a huge number of the same sign where d is 0, so that no
+    0 · ∞ arises.
     """
     near, far = 0.0, np.inf
     for k in range(3):
@@ -149,27 +160,39 @@ def enter_mesh(rays, i, half, inverse):
     "f8[:,::1], f8[:,::1], b1, f8[::1], f8[::1], f8[:,:,::1], f8[:,::1], i8[:,::1], f4[:,:,::1], "
     "i8 -> f8[::1], i8[::1], f8[:,::1], u1[::1]",
     over="origins",
-    most=SORTED,
+    max_rows=RAYS_PER_SORT,
 )
 def cast_faces(first, last, origins, directions, counting, centre, half, corners, normals, groups,
                boxes, deepest, ranges, faces, facing, endings):  # fmt: skip
-    """First face along each ray, or how many faces it meets; see `first_face`.
+    """Find the first face along each ray, or count its faces; see `first_face`.
 
-    origins, directions (m, 3), directions of any length; normals (f, 3) of the faces;
-    deepest: how many nodes may wait, of `compute.trees.flatten`.  The rays of a part are sorted,
-    `SORTED` at a time; the answers do not depend on the parts.
-    Outputs ranges (m,) in m, faces (m,), −1 for none, facing (m, 3): normals turned towards the
-    origin, endings (m,): `Ending` codes, 255 for a direction that is zero.  When counting, only
-    faces and endings have a meaning.
+    The rays of a part are sorted, `RAYS_PER_SORT` at a time; the results do not depend on the
+    parts.
+
+    Args:
+        origins: In m, shape (m, 3).
+        directions: Of any length, shape (m, 3).
+        counting: Count faces; then only `faces` and `endings` have a meaning.
+        centre: Middle of the mesh in m, shape (3,).
+        half: Half its extent in m, shape (3,).
+        corners: Corners of the faces by group, shape (g, 9, LEAF_FACES).
+        normals: Normals of the faces, shape (f, 3).
+        groups: Indices of the faces by group, shape (g, LEAF_FACES).
+        boxes: Nodes of `compute.trees.flatten`.
+        deepest: Largest number of nodes that wait, from `compute.trees.flatten`.
+        ranges: Output, in m, shape (m,).
+        faces: Output, −1 for none, shape (m,).
+        facing: Output, normals turned towards the origins, shape (m, 3).
+        endings: Output, `Ending` codes, 255 for a direction that is zero, shape (m,).
     """
     per_size = 1.0 / max(half[0], half[1], half[2])
-    stack, near = np.empty(deepest, np.int64), np.empty(WIDE, np.int32)
-    edges, inverse = np.empty((6, LEAF)), np.empty(3)
-    size = min(last - first, SORTED)
+    stack, near = np.empty(deepest, np.int64), np.empty(NODE_WIDTH, np.int32)
+    edges, inverse = np.empty((6, LEAF_FACES)), np.empty(3)
+    size = min(last - first, RAYS_PER_SORT)
     room, other = np.empty(size, np.int64), np.empty(size, np.int64)
     rays, reach, met = np.empty((size, 6)), np.empty(size), np.empty(size, np.int64)
-    for start in range(first, last, SORTED):
-        keys = room[: min(last - start, SORTED)]
+    for start in range(first, last, RAYS_PER_SORT):
+        keys = room[: min(last - start, RAYS_PER_SORT)]
         for j in range(len(keys)):
             i = start + j
             keys[j] = i | ray_key(
@@ -179,7 +202,7 @@ def cast_faces(first, last, origins, directions, counting, centre, half, corners
         sort_keys(keys, other[: len(keys)])
         # Fetched and put back in loops of their own, rays do not wait for each other.
         for j in range(len(keys)):
-            i = keys[j] & LOW
+            i = keys[j] & LOW_BITS
             for c in range(3):
                 rays[j, c], rays[j, 3 + c] = origins[i, c] - centre[c], directions[i, c]
         for j in range(len(keys)):
@@ -190,7 +213,7 @@ def cast_faces(first, last, origins, directions, counting, centre, half, corners
                     rays, j, inverse, shift, counting, corners, groups, boxes, stack, near, edges
                 )
         for j in range(len(keys)):
-            i, face = keys[j] & LOW, met[j]
+            i, face = keys[j] & LOW_BITS, met[j]
             dx, dy, dz = rays[j, 3], rays[j, 4], rays[j, 5]
             faces[i], endings[i] = face, WALL if face >= 0 else EDGE
             if dx == 0.0 and dy == 0.0 and dz == 0.0:

@@ -1,4 +1,4 @@
-"""Where a ray enters the boxes of a node of `compute.trees.flatten`, and which faces it meets.
+"""Test a ray against the boxes of a tree node, and against the faces of a leaf.
 
 There are two ways with the same answers to the last bit: vector code, which is taken, and a plain
 loop that says what it does.
@@ -11,18 +11,18 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from isovist.compute.infra.compiled import inner
-from isovist.compute.infra.simd import data_of, spread_out, vector_at
-from isovist.compute.infra.threads import NUMBA
-from isovist.compute.trees.build import LEAF
-from isovist.compute.trees.flatten import CHILD, ROWS, WIDE
+from isovist.compute.infra.compiled import subroutine
+from isovist.compute.infra.simd import broadcast, data_pointer, vector_pointer
+from isovist.compute.infra.threads import numba_config
+from isovist.compute.trees.build import LEAF_FACES
+from isovist.compute.trees.flatten import CHILD_ROW, NODE_ROWS, NODE_WIDTH
 
-WIDER = np.float32(1.0 + 1e-6)  # of the distance at which a ray leaves a box
+EXIT_SLACK = np.float32(1.0 + 1e-6)  # of the distance at which a ray leaves a box
 
 
 @intrinsic
 def bits_of(_typing, number):
-    """Bits of a float32 as an integer."""
+    """Reinterpret the bits of a float32 as an integer."""
     if number != types.float32:
         return None
 
@@ -33,15 +33,21 @@ def bits_of(_typing, number):
     return types.int64(number), code
 
 
-@inner
-def enter_plain(boxes, node, rows, ray, reach, out):
-    """Where a ray enters the boxes of a node, written to out (WIDE,) as bits of float32 numbers.
+@subroutine
+def enter_scalar(boxes, node, rows, ray, reach, out):
+    """Find where a ray enters the boxes of a node (`compute.trees.flatten`).
 
-    They are not negative, so that their bits, as int32, are in the same order.  boxes
-    (w, ROWS, WIDE); rows: six rows of the node in the order near x, y, z, far x, y, z; ray:
-    (ox, oy, oz, ix, iy, iz, wx, wy, wz) with the inverses of the direction, and those times
-    `WIDER`, all float32; reach: no box beyond it counts.  Returns a bit for each box that is
-    entered; of others out has no meaning.
+    Args:
+        boxes: Nodes, shape (w, NODE_ROWS, NODE_WIDTH).
+        node: Index of the node.
+        rows: Rows of the node in the order near x, y, z, far x, y, z.
+        ray: Origin, inverse direction, and inverse direction times `EXIT_SLACK`; nine float32.
+        reach: Boxes beyond this distance do not count.
+        out: Output, distances as bits of float32, shape (NODE_WIDTH,). They are not negative, so
+            their bits have the same order. It has no meaning for boxes that are not entered.
+
+    Returns:
+        A bit for each box that is entered.
     """
     ox, oy, oz, ix, iy, iz, wx, wy, wz = ray
     zero = np.float32(0.0)
@@ -56,8 +62,8 @@ def enter_plain(boxes, node, rows, ray, reach, out):
     return entered
 
 
-def entering(places):
-    """`enter_plain` for nodes of so many places, in vector code.
+def enter_intrinsic(places):
+    """Make `enter_scalar` in vector code, for nodes of a given number of children.
 
     It is written by hand: compilers do not find it in so short a loop.
     """
@@ -66,29 +72,33 @@ def entering(places):
     def enter_vector(_typing, boxes, node, rows, ray, reach, out):
         def code(context, builder, signature, arguments):
             boxes_, node_, rows_, ray_, reach_, out_ = arguments
-            wide = ir.VectorType(ir.FloatType(), places)
+            vector_type = ir.VectorType(ir.FloatType(), places)
             index = ir.IntType(64)
-            at = partial(vector_at, context, builder, wide)
+            at = partial(vector_pointer, context, builder, vector_type)
 
-            def of(numbers, k):
-                return spread_out(builder, builder.extract_value(numbers, k), wide)
+            def component(numbers, k):
+                return broadcast(builder, builder.extract_value(numbers, k), vector_type)
 
             def extreme(sign, x, y):
-                chosen = builder.fcmp_ordered(sign, x, y, flags=("nnan", "nsz"))
-                return builder.select(chosen, x, y)
+                is_first = builder.fcmp_ordered(sign, x, y, flags=("nnan", "nsz"))
+                return builder.select(is_first, x, y)
 
             larger, smaller = partial(extreme, ">"), partial(extreme, "<")
-            start = builder.mul(node_, ir.Constant(index, ROWS * places))
+            start = builder.mul(node_, ir.Constant(index, NODE_ROWS * places))
             t = []
             for k in range(6):
                 row = builder.mul(builder.extract_value(rows_, k), ir.Constant(index, places))
                 place = at(boxes_, signature.args[0], builder.add(start, row))
-                gap = builder.fsub(builder.load(place, align=4), of(ray_, k % 3))
-                t.append(builder.fmul(gap, of(ray_, 3 + k)))
-            near = larger(larger(t[0], t[1]), larger(t[2], ir.Constant(wide, [0.0] * places)))
-            far = smaller(smaller(t[3], t[4]), smaller(t[5], spread_out(builder, reach_, wide)))
-            place = data_of(context, builder, out_, signature.args[5])
-            builder.store(near, builder.bitcast(place, wide.as_pointer()), align=4)
+                gap = builder.fsub(builder.load(place, align=4), component(ray_, k % 3))
+                t.append(builder.fmul(gap, component(ray_, 3 + k)))
+            near = larger(
+                larger(t[0], t[1]), larger(t[2], ir.Constant(vector_type, [0.0] * places))
+            )
+            far = smaller(
+                smaller(t[3], t[4]), smaller(t[5], broadcast(builder, reach_, vector_type))
+            )
+            place = data_pointer(context, builder, out_, signature.args[5])
+            builder.store(near, builder.bitcast(place, vector_type.as_pointer()), align=4)
             met = builder.fcmp_ordered("<=", near, far)
             return builder.zext(builder.bitcast(met, ir.IntType(places)), index)
 
@@ -97,8 +107,8 @@ def entering(places):
     return enter_vector
 
 
-def below(places):
-    """What is in one of so many places of a node: a node, or a leaf; see `compute.trees.flatten`.
+def child_intrinsic(places):
+    """Make the look-up of a child of a node: another node, or a leaf (`compute.trees.flatten`).
 
     Numba would multiply to find it, and the next node waits for this.
     """
@@ -108,32 +118,38 @@ def below(places):
         def code(context, builder, signature, arguments):
             boxes_, node_, s_ = arguments
             index = ir.IntType(64)
-            start = builder.mul(node_, ir.Constant(index, ROWS * places))
-            place = builder.add(start, builder.add(s_, ir.Constant(index, CHILD * places)))
-            data = data_of(context, builder, boxes_, signature.args[0])
-            whole = builder.bitcast(data, ir.IntType(32).as_pointer())
-            return builder.sext(builder.load(builder.gep(whole, [place])), index)
+            start = builder.mul(node_, ir.Constant(index, NODE_ROWS * places))
+            place = builder.add(start, builder.add(s_, ir.Constant(index, CHILD_ROW * places)))
+            data = data_pointer(context, builder, boxes_, signature.args[0])
+            children = builder.bitcast(data, ir.IntType(32).as_pointer())
+            return builder.sext(builder.load(builder.gep(children, [place])), index)
 
         return types.int64(boxes, node, s), code
 
     return child_of
 
 
-enter_vector, child_of = entering(WIDE), below(WIDE)
+enter_vector, child_of = enter_intrinsic(NODE_WIDTH), child_intrinsic(NODE_WIDTH)
 
 
-@inner
-def meet_plain(corners, group, axes, sheared, edges):
-    """Edge functions (1) of `rays.mesh` and the sheared z of the corners of a group of faces.
+@subroutine
+def meet_scalar(corners, group, axes, sheared, edges):
+    """Evaluate the edge functions (1) of `rays.mesh` for a group of faces.
 
-    corners (g, 9, LEAF); axes: kx, ky, kz; sheared: the origin along these, and the shears of x
-    and y; edges (6, LEAF), written: e_a, e_b, e_c, then z of a, b, c.  Returns a bit for each face
-    of which no two e differ in sign.
+    Args:
+        corners: Corners of faces by group, shape (g, 9, LEAF_FACES).
+        group: Index of the group.
+        axes: kx, ky and kz.
+        sheared: Origin along these axes, and the shears of x and y.
+        edges: Output, e_a, e_b, e_c, then the sheared z of a, b and c, shape (6, LEAF_FACES).
+
+    Returns:
+        A bit for each face of which no two e differ in sign.
     """
     kx, ky, kz = axes
     qx, qy, qz, sx, sy = sheared
     met = 0
-    for s in range(LEAF):
+    for s in range(LEAF_FACES):
         az = corners[group, kz, s] - qz
         bz = corners[group, 3 + kz, s] - qz
         cz = corners[group, 6 + kz, s] - qz
@@ -150,22 +166,22 @@ def meet_plain(corners, group, axes, sheared, edges):
 
 @intrinsic
 def meet_vector(_typing, corners, group, axes, sheared, edges):
-    """As `meet_plain`, in vector code by hand."""
+    """Compute `meet_scalar` in vector code."""
 
     def code(context, builder, signature, arguments):
         corners_, group_, axes_, sheared_, edges_ = arguments
-        wide = ir.VectorType(ir.DoubleType(), LEAF)
+        vector_type = ir.VectorType(ir.DoubleType(), LEAF_FACES)
         index = ir.IntType(64)
-        at = partial(vector_at, context, builder, wide)
-        zero = ir.Constant(wide, [0.0] * LEAF)
+        at = partial(vector_pointer, context, builder, vector_type)
+        zero = ir.Constant(vector_type, [0.0] * LEAF_FACES)
         qx, qy, qz, sx, sy = (
-            spread_out(builder, builder.extract_value(sheared_, k), wide) for k in range(5)
+            broadcast(builder, builder.extract_value(sheared_, k), vector_type) for k in range(5)
         )
-        start = builder.mul(group_, ir.Constant(index, 9 * LEAF))
+        start = builder.mul(group_, ir.Constant(index, 9 * LEAF_FACES))
 
         def along(corner, axis):
             row = builder.add(builder.extract_value(axes_, axis), ir.Constant(index, 3 * corner))
-            place = builder.add(start, builder.mul(row, ir.Constant(index, LEAF)))
+            place = builder.add(start, builder.mul(row, ir.Constant(index, LEAF_FACES)))
             return builder.load(at(corners_, signature.args[0], place), align=8)
 
         def cross(p, q, r, s):
@@ -183,51 +199,37 @@ def meet_vector(_typing, corners, group, axes, sheared, edges):
             cross(x[1], y[0], y[1], x[0]),
         ]
         for k, value in enumerate(e + z):
-            place = at(edges_, signature.args[4], ir.Constant(index, k * LEAF))
+            place = at(edges_, signature.args[4], ir.Constant(index, k * LEAF_FACES))
             builder.store(value, place, align=8)
 
-        def some(sign):
+        def any_edge(sign):
             a, b, c = (builder.fcmp_ordered(sign, value, zero) for value in e)
             return builder.or_(builder.or_(a, b), c)
 
-        met = builder.not_(builder.and_(some("<"), some(">")))
-        return builder.zext(builder.bitcast(met, ir.IntType(LEAF)), index)
+        met = builder.not_(builder.and_(any_edge("<"), any_edge(">")))
+        return builder.zext(builder.bitcast(met, ir.IntType(LEAF_FACES)), index)
 
     return types.int64(corners, group, axes, sheared, edges), code
-
-
-@intrinsic
-def lowest_bit(_typing, bits):
-    """Number of the lowest bit that is set, of an int64 that is not 0."""
-
-    def code(_context, builder, _signature, arguments):
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(bits), code
 
 
 def _bits_of(number):
     return int(np.float32(number).view(np.int32))
 
 
-def _lowest_bit(bits):
-    return (int(bits) & -int(bits)).bit_length() - 1
-
-
 def _child_of(boxes, node, s):
-    return int(boxes.view(np.int32)[node, CHILD, s])
+    return int(boxes.view(np.int32)[node, CHILD_ROW, s])
 
 
-def _quietly(loop):
-    """Compiled code tells of no overflow, and is right about it: what is too far counts as far."""
+def _ignoring_overflow(loop):
+    """Silence overflow of NumPy, as compiled code does: what is too far counts as far."""
 
-    def call(*given):
+    def call(*arguments):
         with np.errstate(all="ignore"):
-            return loop(*given)
+            return loop(*arguments)
 
     return call
 
 
-if NUMBA.DISABLE_JIT:  # there is no vector code in plain Python
-    enter_vector, meet_vector = _quietly(enter_plain), _quietly(meet_plain)
-    child_of, bits_of, lowest_bit = _child_of, _bits_of, _lowest_bit  # type: ignore[assignment]
+if numba_config.DISABLE_JIT:  # there is no vector code in plain Python
+    enter_vector, meet_vector = _ignoring_overflow(enter_scalar), _ignoring_overflow(meet_scalar)
+    child_of, bits_of = _child_of, _bits_of  # type: ignore[assignment]

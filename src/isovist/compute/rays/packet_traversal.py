@@ -1,11 +1,12 @@
-"""A group of rays through a grid of cells, all of which take a step at a time, until the last ends.
+"""Trace a packet of rays through a 2D grid, one step each at a time, until the last ray ends.
 
 They are followed in singles, counting from the cell that they begin in.  At a distance r these err
-by less than ε₀ + ε r (`ERROR`), so that a ray which meets a face nearer to its rim than that may
-have come to the wrong cell: it ends, and whoever asked follows it otherwise.
+by less than ε₀ + ε r (`BASE_ERROR`, `ERROR_PER_CELL`), so that a ray which meets a face nearer to
+its rim than that may
+have come to the wrong cell: it ends, and the caller casts it by `compute.rays.grid2d`.
 
-There are two ways with the same answers but for the last bits: vector code, which is taken, and a
-plain loop that says what it does.
+Two versions give the same answers but for the last bits: vector code, which runs, and a plain
+loop that defines it.
 """
 
 import math
@@ -18,55 +19,56 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from isovist.compute.infra.compiled import within
-from isovist.compute.infra.simd import Lanes, data_of, spread_out, vector_at
-from isovist.compute.infra.threads import NUMBA
+from isovist.compute.infra.compiled import inline
+from isovist.compute.infra.simd import FloatVector, broadcast, data_pointer, vector_pointer
+from isovist.compute.infra.threads import numba_config
 from isovist.compute.rays.grid2d import FREE
 
 Singles = NDArray[np.float32]
 
-RAYS = 32
+PACKET_SIZE = 32
 """Rays of a group.  A step waits for what it reads of the map, and a group for the last of its
 rays: of 8, 16, 32 and 64 a ray takes least with 32 (intel and fhw, x86-64)."""
-DX, DY, PER_X, PER_Y, CX, CY, AROUND, FAR, ASIDE = range(9)
-STATE = 9
+DX, DY, PER_X, PER_Y, CELL_X, CELL_Y, FREE_CELLS, DISTANCE, OFFSET = range(9)
+STATE_ROWS = 9
 """Rows of what is known of rays: direction, one over it, cell, how many cells around that are free,
 below 0 where the ray has ended, how far it came, and how far from the middle of its cell it entered
 that, with what that may be off by."""
-SLANT = 1e-3
+MIN_SLANT = 1e-3
 """Rays nearer to an axis than this, in rad, are for others to follow."""
-ERROR = (1e-4, 1e-6)
-"""ε₀ in cells: a place in a cell is rounded by 6e-8, and 1/`SLANT` times that along a ray; and ε:
-seven roundings of singles in a row err by 4e-7."""
-RIM = float(np.float32(0.5 - ERROR[0]))
+BASE_ERROR = 1e-4
+"""ε₀ in cells: a place in a cell is rounded by 6e-8, and 1/`MIN_SLANT` times that along a ray."""
+ERROR_PER_CELL = 1e-6
+"""ε: seven roundings of singles in a row err by 4e-7."""
+MAX_OFFSET = float(np.float32(0.5 - BASE_ERROR))
 
 
-def follow_plain(
-    every: NDArray[np.uint8], begin: int, width: int, place: tuple[float, ...], first: int,
+def trace_scalar(
+    cells: NDArray[np.uint8], begin: int, width: int, place: tuple[float, ...], first: int,
     rays: Singles, at: NDArray[np.int32],
 ) -> None:  # fmt: skip
-    """Follow a group of rays until they end.
+    """Trace a packet of rays until they end.
 
     Args:
-        every: Cells of a skip grid (`compute.rays.grid2d`), row after row.
+        cells: Cells of a skip grid (`compute.rays.grid2d`), row after row.
         begin: Number of the cell in which they begin.
         width: Cells of a row.
         place: x and y in that cell, and the range beyond which rays end; in cells.
         first: The first of the group.
-        rays: Shape (STATE, m).
+        rays: Shape (STATE_ROWS, m).
         at: Output, number of the cell of each ray less `begin`, shape (m,).
     """
     x, y, maximum = place
-    group = range(first, first + RAYS)
-    going, at[first : first + RAYS] = True, 0
-    while going:
-        going = False
+    group = range(first, first + PACKET_SIZE)
+    is_going, at[first : first + PACKET_SIZE] = True, 0
+    while is_going:
+        is_going = False
         for k in group:
-            dx, dy, per_x, per_y, cx, cy, free = (float(v) for v in rays[: AROUND + 1, k])
-            if free < 0.0:
+            dx, dy, per_x, per_y, cx, cy, free_cells = (float(v) for v in rays[: FREE_CELLS + 1, k])
+            if free_cells < 0.0:
                 continue
             sx, sy = math.copysign(1.0, dx), math.copysign(1.0, dy)
-            jx, jy = cx + sx * free, cy + sy * free
+            jx, jy = cx + sx * free_cells, cy + sy * free_cells
             tx = (jx + (0.5 + 0.5 * sx) - x) * per_x
             ty = (jy + (0.5 + 0.5 * sy) - y) * per_y
             upright = tx < ty
@@ -75,104 +77,108 @@ def follow_plain(
             cell = math.floor(met)
             cx, cy = (jx + sx, cell) if upright else (cell, jy + sy)
             at[k] = int(cy) * width + int(cx)
-            aside = abs(met - cell - 0.5) + ERROR[1] * reached
-            around = float(every[begin + at[k]]) - FREE
-            goes = around >= 0.0 and reached <= maximum and aside < RIM
-            rays[CX:, k] = cx, cy, around if goes else min(around, -1.0), reached, aside
-            going |= goes
+            offset = abs(met - cell - 0.5) + ERROR_PER_CELL * reached
+            new_free = float(cells[begin + at[k]]) - FREE
+            goes = new_free >= 0.0 and reached <= maximum and offset < MAX_OFFSET
+            rays[CELL_X:, k] = cx, cy, new_free if goes else min(new_free, -1.0), reached, offset
+            is_going |= goes
 
 
 @intrinsic
-def follow_vector(_typing, every, begin, width, place, first, rays, at):
-    """As `follow_plain`, in vector code by hand."""
+def trace_vector(_typing, skip_cells, begin, width, place, first, rays, at):
+    """Compute `trace_scalar` in vector code."""
 
     def code(context, builder, signature, arguments):
-        every_, begin_, width_, place_, first_, rays_, at_ = arguments
-        wide, index = ir.VectorType(ir.FloatType(), RAYS), ir.IntType(64)
-        whole = ir.VectorType(ir.IntType(32), RAYS)
-        cells = builder.gep(data_of(context, builder, every_, signature.args[0]), [begin_])
+        cells_, begin_, width_, place_, first_, rays_, at_ = arguments
+        float_vector, index = ir.VectorType(ir.FloatType(), PACKET_SIZE), ir.IntType(64)
+        int_vector = ir.VectorType(ir.IntType(32), PACKET_SIZE)
+        cells = builder.gep(data_pointer(context, builder, cells_, signature.args[0]), [begin_])
 
-        def spread(value: Any) -> Lanes:
-            return Lanes(builder, spread_out(builder, value, wide))
+        def spread(value: Any) -> FloatVector:
+            return FloatVector(builder, broadcast(builder, value, float_vector))
 
-        known = cgutils.create_struct_proxy(signature.args[5])(context, builder, value=rays_)
-        _rows, count = cgutils.unpack_tuple(builder, known.shape, 2)
+        struct = cgutils.create_struct_proxy(signature.args[5])(context, builder, value=rays_)
+        _rows, count = cgutils.unpack_tuple(builder, struct.shape, 2)
 
         def row(k: int) -> Any:
             offset = builder.add(builder.mul(count, ir.Constant(index, k)), first_)
-            return vector_at(context, builder, wide, rays_, signature.args[5], offset)
+            return vector_pointer(context, builder, float_vector, rays_, signature.args[5], offset)
 
-        def load(k: int) -> Lanes:
-            return Lanes(builder, builder.load(row(k), align=4))
+        def load(k: int) -> FloatVector:
+            return FloatVector(builder, builder.load(row(k), align=4))
 
         singles = (builder.extract_value(place_, k) for k in range(3))
-        x, y, maximum = (spread(builder.fptrunc(one, ir.FloatType())) for one in singles)
-        width = spread_out(builder, builder.trunc(width_, ir.IntType(32)), whole)
+        x, y, maximum = (spread(builder.fptrunc(single, ir.FloatType())) for single in singles)
+        width = broadcast(builder, builder.trunc(width_, ir.IntType(32)), int_vector)
 
-        def ahead(d: Lanes, o: Lanes) -> tuple[Lanes, Lanes]:
-            """±1, and from the origin to the face of cell 0 that lies this way."""
+        def toward(d: FloatVector, o: FloatVector) -> tuple[FloatVector, FloatVector]:
+            """Return ±1, and the distance from the origin to the face of cell 0 on that side."""
             positive = d > 0.0
-            face = positive.where(d.of(1.0), d.of(0.0)) - o
-            return positive.where(d.of(1.0), d.of(-1.0)), face
+            face = positive.choose(d.constant(1.0), d.constant(0.0)) - o
+            return positive.choose(d.constant(1.0), d.constant(-1.0)), face
 
         dx, dy, per_x, per_y = (load(k) for k in range(4))
-        (sx, face_x), (sy, face_y) = ahead(dx, x), ahead(dy, y)
-        kept = {k: cgutils.alloca_once(builder, wide) for k in range(CX, STATE)}
-        for k, where in kept.items():
+        (sx, face_x), (sy, face_y) = toward(dx, x), toward(dy, y)
+        slots = {k: cgutils.alloca_once(builder, float_vector) for k in range(CELL_X, STATE_ROWS)}
+        for k, where in slots.items():
             builder.store(load(k).value, where)
-        number = cgutils.alloca_once(builder, whole)
-        builder.store(ir.Constant(whole, [0] * RAYS), number)
+        number = cgutils.alloca_once(builder, int_vector)
+        builder.store(ir.Constant(int_vector, [0] * PACKET_SIZE), number)
 
         def go_on() -> Any:
-            return (Lanes(builder, builder.load(kept[AROUND])) > -0.5).any()
+            return (FloatVector(builder, builder.load(slots[FREE_CELLS])) > -0.5).any()
 
         loop, end = (builder.append_basic_block(name) for name in ("stride", "ended"))
         builder.cbranch(go_on(), loop, end)
         builder.position_at_end(loop)
-        cx, cy, free, far, aside = (Lanes(builder, builder.load(kept[k])) for k in range(CX, STATE))
-        jx, jy = sx * free + cx, sy * free + cy
+        cx, cy, free_cells, far, offset = (
+            FloatVector(builder, builder.load(slots[k])) for k in range(CELL_X, STATE_ROWS)
+        )
+        jx, jy = sx * free_cells + cx, sy * free_cells + cy
         tx, ty = (jx + face_x) * per_x, (jy + face_y) * per_y
-        upright, goes = tx < ty, free > -0.5
-        reached = upright.where(tx, ty)
-        met = upright.where(reached * dy + y, reached * dx + x)
+        upright, goes = tx < ty, free_cells > -0.5
+        reached = upright.choose(tx, ty)
+        met = upright.choose(reached * dy + y, reached * dx + x)
         cell = met.call("floor")
-        u, v = upright.where(jx + sx, cell), upright.where(cell, jy + sy)
-        new = builder.add(builder.mul(v.whole().value, width), u.whole().value)
+        u, v = upright.choose(jx + sx, cell), upright.choose(cell, jy + sy)
+        new = builder.add(builder.mul(v.to_int().value, width), u.to_int().value)
         new = builder.select(goes.value, new, builder.load(number))
-        codes = ir.Constant(ir.VectorType(ir.IntType(8), RAYS), ir.Undefined)
-        for lane in (ir.Constant(index, k) for k in range(RAYS)):
+        codes = ir.Constant(ir.VectorType(ir.IntType(8), PACKET_SIZE), ir.Undefined)
+        for lane in (ir.Constant(index, k) for k in range(PACKET_SIZE)):
             place = builder.sext(builder.extract_element(new, lane), index)
             met_code = builder.load(builder.gep(cells, [place]))
             codes = builder.insert_element(codes, met_code, lane)
-        around = Lanes(builder, builder.uitofp(codes, wide)) - float(FREE)
-        away = (met - cell - 0.5).call("fabs") + reached * ERROR[1]
-        ended = around.of(-1.0)
-        around = (reached > maximum).where(ended, (away < RIM).where(around, ended))
+        new_free = FloatVector(builder, builder.uitofp(codes, float_vector)) - float(FREE)
+        new_offset = (met - cell - 0.5).call("fabs") + reached * ERROR_PER_CELL
+        ended = new_free.constant(-1.0)
+        new_free = (reached > maximum).choose(
+            ended, (new_offset < MAX_OFFSET).choose(new_free, ended)
+        )
         after = {
-            CX: u,  # of those that have ended nobody asks
-            CY: v,
-            AROUND: goes.where(around, ended),
-            FAR: goes.where(reached, far),
-            ASIDE: goes.where(away, aside),
+            CELL_X: u,  # of those that have ended nobody asks
+            CELL_Y: v,
+            FREE_CELLS: goes.choose(new_free, ended),
+            DISTANCE: goes.choose(reached, far),
+            OFFSET: goes.choose(new_offset, offset),
         }
         for k, value in after.items():
-            builder.store(value.value, kept[k])
+            builder.store(value.value, slots[k])
         builder.store(new, number)
         builder.cbranch(go_on(), loop, end)
         builder.position_at_end(end)
-        for k in (AROUND, FAR, ASIDE):
-            builder.store(builder.load(kept[k]), row(k), align=4)
-        out = vector_at(context, builder, whole, at_, signature.args[6], first_)
+        for k in (FREE_CELLS, DISTANCE, OFFSET):
+            builder.store(builder.load(slots[k]), row(k), align=4)
+        out = vector_pointer(context, builder, int_vector, at_, signature.args[6], first_)
         builder.store(builder.load(number), out, align=4)
         return context.get_dummy_value()
 
-    return types.none(every, begin, width, place, first, rays, at), code
+    return types.none(skip_cells, begin, width, place, first, rays, at), code
 
 
-@within
-def in_groups(m: int) -> int:
-    """Rays with those that fill the last group."""
-    return (m + RAYS - 1) // RAYS * RAYS
+@inline
+def padded_rays(m: int) -> int:
+    """Return the number of rays after filling the last packet."""
+    return (m + PACKET_SIZE - 1) // PACKET_SIZE * PACKET_SIZE
 
 
-follow: Any = follow_plain if NUMBA.DISABLE_JIT else follow_vector
+trace_packet: Any = trace_scalar if numba_config.DISABLE_JIT else trace_vector

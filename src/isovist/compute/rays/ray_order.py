@@ -1,4 +1,4 @@
-"""An order of rays in which neighbours go through the same part of a tree.
+"""Order rays so that neighbours pass the same part of a tree.
 
 The boxes that one ray has fetched then still wait in the cache for the next, and branches go the
 same way: rays in no order are followed twice as fast.  A ray is placed by where it starts and where
@@ -7,39 +7,53 @@ it heads, each on a lattice of 16³ boxes, and the bits of both are interleaved.
 
 import numpy as np
 
-from isovist.compute.infra.compiled import inner
+from isovist.compute.infra.compiled import subroutine
 
-DIGIT = 12  # bits sorted at a time
+DIGIT_BITS = 12  # bits sorted at a time
 
 
-@inner
-def _place(u):
-    """Which of the 16 boxes between −1 and 1, its four bits moved six places apart."""
+@subroutine
+def _interleave_bits(u):
+    """Return which of 16 boxes from −1 to 1 holds u, its four bits six places apart."""
     box = np.int64(min(max(8.0 * u + 8.0, 0.0), 15.0))
     return (box * 0x8421) & 0x41041
 
 
-@inner
+@subroutine
 def ray_key(px, py, pz, dx, dy, dz, per_size):
-    """24 bits for the ray from p along d; per_size is 1 over half the size of the mesh."""
+    """Return a key of 24 bits for the ray from p along d.
+
+    per_size is 1 over half the size of the mesh.
+    """
     per_length = 1.0 / (abs(dx) + abs(dy) + abs(dz) + 1e-300)
-    start = _place(px * per_size) | _place(py * per_size) << 1 | _place(pz * per_size) << 2
-    along = _place(dx * per_length) | _place(dy * per_length) << 1 | _place(dz * per_length) << 2
+    start = (
+        _interleave_bits(px * per_size)
+        | _interleave_bits(py * per_size) << 1
+        | _interleave_bits(pz * per_size) << 2
+    )
+    along = (
+        _interleave_bits(dx * per_length)
+        | _interleave_bits(dy * per_length) << 1
+        | _interleave_bits(dz * per_length) << 2
+    )
     return start | along << 3
 
 
-@inner
+@subroutine
 def sort_keys(keys, other):
-    """Sort keys (m,) by their bits 32 to 55, equal ones as they come.  other (m,) is scratch."""
-    starts = np.empty((1 << DIGIT) + 1, np.int64)
-    for shift in (32, 32 + DIGIT):
+    """Sort keys (m,) by their bits 32 to 55, stably.
+
+    other (m,) is scratch.
+    """
+    starts = np.empty((1 << DIGIT_BITS) + 1, np.int64)
+    for shift in (32, 32 + DIGIT_BITS):
         starts[:] = 0
         for key in keys:
-            starts[((key >> shift) & ((1 << DIGIT) - 1)) + 1] += 1
-        for k in range(1 << DIGIT):
+            starts[((key >> shift) & ((1 << DIGIT_BITS) - 1)) + 1] += 1
+        for k in range(1 << DIGIT_BITS):
             starts[k + 1] += starts[k]
         for key in keys:
-            digit = (key >> shift) & ((1 << DIGIT) - 1)
+            digit = (key >> shift) & ((1 << DIGIT_BITS) - 1)
             other[starts[digit]] = key
             starts[digit] += 1
         keys, other = other, keys

@@ -1,6 +1,6 @@
-"""Rays from one place through a grid of cells, several at once.
+"""Cast many rays from one place through a 2D grid, several at once.
 
-A ray on its own (`occupancy.cast_one`) waits at each step for what it reads of the map, and its
+A ray on its own (`occupancy.cast_ray`) waits at each step for what it reads of the map, and its
 branches are hard to foresee.  Here a group of neighbours goes on together
 (`compute.rays.packet_traversal`), in vector code without branches, until the last of them has
 ended.  Where rounding may have the wrong cell, a ray is cast on its own.
@@ -11,35 +11,36 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.compute.infra.compiled import inner, within
-from isovist.compute.rays.grid2d import EDGE, FREE, MAXIMUM, Skip, cast_one
+from isovist.compute.infra.compiled import inline, subroutine
+from isovist.compute.rays.grid2d import EDGE, FREE, MAXIMUM, Skip, cast_ray
 from isovist.compute.rays.packet_traversal import (
-    AROUND,
-    ASIDE,
-    CX,
-    CY,
+    BASE_ERROR,
+    CELL_X,
+    CELL_Y,
+    DISTANCE,
     DX,
     DY,
-    ERROR,
-    FAR,
+    ERROR_PER_CELL,
+    FREE_CELLS,
+    MAX_OFFSET,
+    MIN_SLANT,
+    OFFSET,
+    PACKET_SIZE,
     PER_X,
     PER_Y,
-    RAYS,
-    RIM,
-    SLANT,
     Singles,
-    follow,
+    trace_packet,
 )
 
 Floats = NDArray[np.float64]
 
-# Cells of a grid whose numbers vector code can count with.
-COUNTED = 2**31
+# Vector code numbers cells by int32.
+MAX_CELLS = 2**31
 
 
-@within
-def _aim(along: Floats, directions: Singles, per: Singles) -> None:
-    """One axis of the directions of rays, and one over it; the last ray fills the last group."""
+@inline
+def _load_directions(along: Floats, directions: Singles, per: Singles) -> None:
+    """Write one axis of the directions and its inverse; the last ray fills the last packet."""
     m = len(along)
     for k in range(m):
         directions[k], per[k] = along[k], 1.0 / along[k]
@@ -47,57 +48,59 @@ def _aim(along: Floats, directions: Singles, per: Singles) -> None:
         directions[k], per[k] = directions[m - 1], per[m - 1]
 
 
-@within
-def _set_out(across: Singles, up: Singles, begins: float, around: Singles, aside: Singles) -> None:
-    """Have rays begin in a cell with so many free ones around it, but for those near an axis."""
-    for k in range(len(around)):
-        slanted = min(abs(across[k]), abs(up[k])) > SLANT
-        around[k], aside[k] = begins if slanted else -1.0, 0.0 if slanted else 0.5
+@inline
+def _load_state(
+    across: Singles, up: Singles, start_free: float, free_cells: Singles, offset: Singles
+) -> None:
+    """Write the start state of rays; those near an axis are marked for `cast_ray`."""
+    for k in range(len(free_cells)):
+        slanted = min(abs(across[k]), abs(up[k])) > MIN_SLANT
+        free_cells[k], offset[k] = start_free if slanted else -1.0, 0.0 if slanted else 0.5
 
 
-@inner
+@subroutine
 def cast_fan(
     skip: Skip, x: float, y: float, along: Floats, across: Floats, maximum: float, rays: Singles,
     at: NDArray[np.int32], ranges: Floats, endings: NDArray[np.uint8],
 ) -> None:  # fmt: skip
-    """Rays from (x, y) along unit vectors, as `cast_one` has them but for `ERROR` of their ranges.
+    """Cast rays from (x, y) along unit vectors, like `cast_ray` up to ε₀ + ε r of their ranges.
 
     Args:
-        skip: The map as `cast_one` wants it.
-        x: In cells, as everything here.
-        y: The same.
+        skip: Skip grid of the map (`compute.rays.grid2d`).
+        x: Column of the place, in cells.
+        y: Row of the place, in cells.
         along: x of the unit vectors, shape (m,).
-        across: y of them.
-        maximum: Longest range.
-        rays: Scratch, shape (STATE, `in_groups` of m).
-        at: Scratch, likewise.
-        ranges: Output, shape (m,).
-        endings: Output, shape (m,).
+        across: y of the unit vectors, shape (m,).
+        maximum: Longest range, in cells.
+        rays: Scratch, shape (STATE_ROWS, `padded_rays` of m).
+        at: Scratch, one number for each padded ray.
+        ranges: Output, in cells, shape (m,).
+        endings: Output, `Ending` codes, shape (m,).
     """
     height, width = skip.shape
-    every = skip.reshape(-1)
+    cells = skip.reshape(-1)
     column, row = math.floor(x), math.floor(y)
-    between = x != column and y != row and skip.size < COUNTED
-    begins, number = np.uint8(EDGE), 0
-    if between and 0.0 < x < width - 2 and 0.0 < y < height - 2:
-        number = (np.int64(row) + 1) * width + np.int64(column) + 1
-        begins = every[number]
-    slack = ERROR[0] + ERROR[1] * maximum
+    is_inside_cell = x != column and y != row and skip.size < MAX_CELLS
+    start_code, start_cell = np.uint8(EDGE), 0
+    if is_inside_cell and 0.0 < x < width - 2 and 0.0 < y < height - 2:
+        start_cell = (np.int64(row) + 1) * width + np.int64(column) + 1
+        start_code = cells[start_cell]
+    margin = BASE_ERROR + ERROR_PER_CELL * maximum
     m, place = len(along), (x - column, y - row, maximum)
-    if begins >= FREE:
-        _aim(along, rays[DX], rays[PER_X])
-        _aim(across, rays[DY], rays[PER_Y])
-        _set_out(rays[DX], rays[DY], float(begins) - FREE, rays[AROUND], rays[ASIDE])
-        rays[CX], rays[CY], rays[FAR] = 0.0, 0.0, 0.0
-        for first in range(0, rays.shape[1], RAYS):
-            follow(every, number, width, place, first, rays, at)
+    if start_code >= FREE:
+        _load_directions(along, rays[DX], rays[PER_X])
+        _load_directions(across, rays[DY], rays[PER_Y])
+        _load_state(rays[DX], rays[DY], float(start_code) - FREE, rays[FREE_CELLS], rays[OFFSET])
+        rays[CELL_X], rays[CELL_Y], rays[DISTANCE] = 0.0, 0.0, 0.0
+        for first in range(0, rays.shape[1], PACKET_SIZE):
+            trace_packet(cells, start_cell, width, place, first, rays, at)
     for k in range(m):
-        far = float(rays[FAR, k])
-        unsure = not rays[ASIDE, k] < RIM or abs(far - maximum) <= slack
-        if begins < FREE or unsure:
-            ranges[k], ending, _cell, _axis = cast_one(skip, x, y, along[k], across[k], maximum)
+        far = float(rays[DISTANCE, k])
+        is_unsure = not rays[OFFSET, k] < MAX_OFFSET or abs(far - maximum) <= margin
+        if start_code < FREE or is_unsure:
+            ranges[k], ending, _cell, _axis = cast_ray(skip, x, y, along[k], across[k], maximum)
             endings[k] = ending
         elif far < maximum:
-            ranges[k], endings[k] = far, every[np.uint64(number + at[k])]
+            ranges[k], endings[k] = far, cells[np.uint64(start_cell + at[k])]
         else:
             ranges[k], endings[k] = maximum, MAXIMUM

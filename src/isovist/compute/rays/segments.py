@@ -1,4 +1,4 @@
-"""Rays and visibility among line segments that do not cross.
+"""Cast rays and find visible walls among line segments that do not cross.
 
 A wall spans a ray when one end is to the left of it and the other is not (an end exactly on the
 ray counts as right of it).  The side of an end depends on nothing but the ray and that end, so
@@ -8,19 +8,21 @@ angle a + 0" throughout.
 
 import numpy as np
 
-from isovist.compute.infra.compiled import inner, kernel
+from isovist.compute.infra.compiled import kernel, subroutine
 
-GAP = -1  # no wall
+NO_WALL = -1
 
 
-@inner
+@subroutine
 def first_wall(px, py, dx, dy, walls, node_lo, node_hi, link, count, order, stack, entry):
-    """First wall along d from p.  Returns (t, wall) with the hit at p + t·d; (inf, GAP) if none.
+    """Find the first wall along d from p.
+
+    Returns (t, wall) with the hit at p + t·d; (inf, NO_WALL) if there is none.
 
     Two walls that leave the same corner of the ray to the left tie; the one that turns back more
     towards p hides the other at the angle a + 0.  stack, entry (64,) are scratch.
     """
-    best, wall = np.inf, GAP
+    best, wall = np.inf, NO_WALL
     touches, best_mx, best_my = False, 0.0, 0.0
     # A huge finite number instead of 1/0 keeps 0 · ∞ out of the box test.
     ix = 1.0 / dx if dx != 0.0 else 1e300
@@ -61,17 +63,20 @@ def first_wall(px, py, dx, dy, walls, node_lo, node_hi, link, count, order, stac
             side = 1.0 if cb > 0.0 else -1.0
             mx, my = side * (bx - ax), side * (by - ay)
             if touch and touches and abs(t - best) <= 1e-12 * best:
-                nearer = best_mx * my - best_my * mx > 0.0
+                is_nearer = best_mx * my - best_my * mx > 0.0
             else:
-                nearer = t < best
-            if nearer:
+                is_nearer = t < best
+            if is_nearer:
                 best, wall, touches, best_mx, best_my = t, j, touch, mx, my
     return best, wall
 
 
-@inner
+@subroutine
 def _entry(px, py, ix, iy, node_lo, node_hi, node):
-    """Where the ray enters a box, in units of |d|; inf if it misses.  ix, iy are 1/d."""
+    """Return where the ray enters a box, in units of |d|; inf if it misses.
+
+    ix, iy are 1/d.
+    """
     a, b = (node_lo[node, 0] - px) * ix, (node_hi[node, 0] - px) * ix
     c, d = (node_lo[node, 1] - py) * iy, (node_hi[node, 1] - py) * iy
     near = max(min(a, b), min(c, d), 0.0)
@@ -86,7 +91,20 @@ def _entry(px, py, ix, iy, node_lo, node_hi, node):
 )
 def cast_walls(first, last, origins, directions, walls, node_lo, node_hi, link, count, order,
                out_t, out_wall):  # fmt: skip
-    """First wall along each ray.  origins, directions (m, 2); out_t, out_wall (m,)."""
+    """Find the first wall along each ray.
+
+    Args:
+        origins: In m, shape (m, 2).
+        directions: Of any length, shape (m, 2).
+        walls: Both ends of each wall in m, shape (w, 4).
+        node_lo: Least corners of the tree of `compute.trees.boxes`.
+        node_hi: Greatest corners of the tree.
+        link: Links of the tree.
+        count: Counts of the tree.
+        order: Order of the tree.
+        out_t: Output, t of the hit at p + t·d, `inf` for none, shape (m,).
+        out_wall: Output, index of the wall, `NO_WALL` for none, shape (m,).
+    """
     stack, entry = np.empty(64, np.int64), np.empty(64)
     for i in range(first, last):
         out_t[i], out_wall[i] = first_wall(
@@ -95,18 +113,18 @@ def cast_walls(first, last, origins, directions, walls, node_lo, node_hi, link, 
         )  # fmt: skip
 
 
-@inner
+@subroutine
 def _next_corner(px, py, dx, dy, wall, walls, node_lo, node_hi, link, count, order, stack):
-    """The first corner met when turning left from the ray d, in front of `wall`.
+    """Find the first corner met when turning left from the ray d, in front of `wall`.
 
-    With a wall, corners inside the triangle (p, hit, left end of the wall) are candidates, and
-    the left end itself is the answer when there are none.  Without one, every corner less than
-    a quarter turn to the left is.  Returns (found, corner_x, corner_y) relative to p.
+    With a wall, corners inside the triangle (p, hit, left end of the wall) are candidates; if there
+    are none, it is the left end itself. Without a wall, it is any corner less than a quarter turn
+    to the left. Returns (has_corner, corner_x, corner_y) relative to p.
     """
     # The sector searched lies left of d and right of e, and shrinks as corners are found.
-    if wall == GAP:
+    if wall == NO_WALL:
         ex, ey = -dy, dx
-        found = False
+        has_corner = False
         lx = ly = mx = my = 0.0
     else:
         ax, ay = walls[wall, 0] - px, walls[wall, 1] - py
@@ -115,7 +133,7 @@ def _next_corner(px, py, dx, dy, wall, walls, node_lo, node_hi, link, count, ord
             ax, ay, bx, by = bx, by, ax, ay
         ex, ey = bx, by
         lx, ly, mx, my = ax, ay, bx - ax, by - ay
-        found = True
+        has_corner = True
     scale = abs(lx * my - ly * mx)
     stack[0] = 0
     top = 1
@@ -130,7 +148,7 @@ def _next_corner(px, py, dx, dy, wall, walls, node_lo, node_hi, link, count, ord
             continue
         if ex * (y0 if ex > 0.0 else y1) - ey * (x1 if ey > 0.0 else x0) > 0.0:
             continue
-        if wall != GAP:
+        if wall != NO_WALL:
             c = mx * ((y1 if mx > 0.0 else y0) - ly) - my * ((x0 if my > 0.0 else x1) - lx)
             if c <= 0.0:
                 continue
@@ -149,10 +167,10 @@ def _next_corner(px, py, dx, dy, wall, walls, node_lo, node_hi, link, count, ord
                     continue
                 if ex * vy - ey * vx >= 0.0:
                     continue
-                if wall != GAP and mx * (vy - ly) - my * (vx - lx) <= 1e-15 * scale:
+                if wall != NO_WALL and mx * (vy - ly) - my * (vx - lx) <= 1e-15 * scale:
                     continue
-                ex, ey, found = vx, vy, True
-    return found, ex, ey
+                ex, ey, has_corner = vx, vy, True
+    return has_corner, ex, ey
 
 
 @kernel(
@@ -162,11 +180,22 @@ def _next_corner(px, py, dx, dy, wall, walls, node_lo, node_hi, link, count, ord
 )
 def see_pieces(first, last, points, walls, node_lo, node_hi, link, count, order, out_angle,
                out_wall, out_count):  # fmt: skip
-    """The visible walls around each point, counter-clockwise from the angle 0.
+    """List the visible walls around each point, counter-clockwise from the angle 0.
 
-    points (P, 2).  Piece k of point i shows wall out_wall[i, k] from out_angle[i, k] to
-    out_angle[i, k + 1]; the last angle is 2π.  Shapes: out_angle (P, C + 1), out_wall (P, C),
-    out_count (P,).  A point with more than C pieces gets out_count = −1.
+    Piece k of point i shows wall out_wall[i, k] from out_angle[i, k] to out_angle[i, k + 1]; the
+    last angle is 2π. The tree is that of `cast_walls`.
+
+    Args:
+        points: In m, shape (P, 2).
+        walls: Both ends of each wall in m, shape (w, 4).
+        node_lo: Least corners of the tree.
+        node_hi: Greatest corners of the tree.
+        link: Links of the tree.
+        count: Counts of the tree.
+        order: Order of the tree.
+        out_angle: Output, in rad, shape (P, C + 1).
+        out_wall: Output, indices of walls, shape (P, C).
+        out_count: Output, number of pieces, −1 if there are more than C, shape (P,).
     """
     capacity = out_wall.shape[1]
     full = 2.0 * np.pi
@@ -182,10 +211,10 @@ def see_pieces(first, last, points, walls, node_lo, node_hi, link, count, order,
             _, wall = first_wall(
                 px, py, dx, dy, walls, node_lo, node_hi, link, count, order, stack, entry
             )
-            found, ex, ey = _next_corner(
+            has_corner, ex, ey = _next_corner(
                 px, py, dx, dy, wall, walls, node_lo, node_hi, link, count, order, stack
             )
-            if not found:
+            if not has_corner:
                 ex, ey = -dy, dx
             new = np.arctan2(ey, ex) % full
             wrapped = new < angle - 1.0

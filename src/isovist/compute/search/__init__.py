@@ -1,1 +1,1 @@
-"""Descriptors of nodes, and the comparison of a scan with all of them."""
+"""Compare a scan with the descriptors of all nodes."""

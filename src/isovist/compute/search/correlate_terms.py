@@ -1,7 +1,7 @@
-"""Terms of equation (1) of `search.correlate`, of many headings at once, in integers of 16 bits.
+"""Sum terms of equation (1) of `search.correlate` for many headings at once, in 16 bits.
 
-There are two ways with the same answers: vector code, which is taken, and a plain loop that says
-what it does.  The sums stay in registers from the first channel to the last.
+Two versions give the same answers: vector code, which runs, and a plain loop that defines it. The
+sums stay in registers from the first channel to the last.
 """
 
 from functools import partial
@@ -14,37 +14,37 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from isovist.compute.infra.compiled import within
-from isovist.compute.infra.simd import data_of, spread_out, vector_at
-from isovist.compute.infra.threads import NUMBA
+from isovist.compute.infra.compiled import inline
+from isovist.compute.infra.simd import broadcast, data_pointer, vector_pointer
+from isovist.compute.infra.threads import numba_config
 
 Codes = NDArray[np.int16]
 
-LANES = 16
+WORD_LANES = 16
 """Headings of a vector: one register of AVX2, two of NEON."""
-VECTORS = 4
+VECTORS_AT_ONCE = 4
 """Vectors whose sums are kept in registers at once: 64 headings, the usual channels."""
-FULL = 65535
+MAX_SUM = 65535
 """Largest sum."""
 
 
-def add_plain(
+def add_scalar(
     f: Codes, start: int, channels: NDArray[np.int64], first: int, last: int, o: Codes, low: Codes,
-    high: Codes, sums: NDArray[np.uint16], wide: int = LANES,
+    high: Codes, sums: NDArray[np.uint16], wide: int = WORD_LANES,
 ) -> None:  # fmt: skip
     """Add |clip(f, low, high) − o| of some channels to the sums of headings from `start` on.
 
     Args:
-        f: Channels of a node, around the circle twice.
+        f: Codes of a node by channel, twice around the circle.
         start: The first heading.
-        channels: Those that count.
-        first: The first of these to add.
-        last: One beyond the last.
-        o: Of the scan, for each channel; low ≤ o ≤ high.
-        low: Below it a term grows no more.
-        high: Above it likewise.
-        sums: Added to; at most `FULL`.
-        wide: How many headings.
+        channels: Indices of the channels that count.
+        first: Index into `channels` of the first one to add.
+        last: One beyond the last one to add.
+        o: Codes of the scan by channel; low ≤ o ≤ high.
+        low: Codes below which a term grows no more.
+        high: Codes above which a term grows no more.
+        sums: Added to; at most `MAX_SUM`.
+        wide: Number of headings.
     """
     for j in range(first, last):
         c = channels[j]
@@ -52,47 +52,51 @@ def add_plain(
             sums[k] += abs(min(max(int(f[c + k]), int(low[c])), int(high[c])) - int(o[c]))
 
 
-def _adding(vectors: int) -> Any:
-    """`add_plain` for so many vectors of headings, in vector code."""
+def _add_intrinsic(vectors: int) -> Any:
+    """Make `add_scalar` in vector code, for a number of vectors of headings."""
 
     @intrinsic
     def add_vector(_typing, f, start, channels, first, last, o, low, high, sums):
         def code(context, builder, signature, arguments):
-            wide, index = ir.VectorType(ir.IntType(16), LANES), ir.IntType(64)
+            vector_type, index = ir.VectorType(ir.IntType(16), WORD_LANES), ir.IntType(64)
             f_, start_, channels_, first_, last_, o_, low_, high_, sums_ = arguments
             kinds = dict(zip(arguments, signature.args, strict=True))
 
-            def of(array: Any, k: Any) -> Any:
-                data = data_of(context, builder, array, kinds[array])
+            def element(array: Any, k: Any) -> Any:
+                data = data_pointer(context, builder, array, kinds[array])
                 return builder.load(builder.gep(data, [k]))
 
             def at(array: Any, k: Any) -> Any:
-                return vector_at(context, builder, wide, array, kinds[array], k)
+                return vector_pointer(context, builder, vector_type, array, kinds[array], k)
 
-            steps = [ir.Constant(index, v * LANES) for v in range(vectors)]
-            kept = [cgutils.alloca_once(builder, wide) for _ in steps]
-            zero = ir.Constant(wide, [0] * LANES)
+            steps = [ir.Constant(index, v * WORD_LANES) for v in range(vectors)]
+            totals = [cgutils.alloca_once(builder, vector_type) for _ in steps]
+            zero = ir.Constant(vector_type, [0] * WORD_LANES)
 
-            def larger(sign: str, x: Any, y: Any) -> Any:
+            def select_by(sign: str, x: Any, y: Any) -> Any:
                 return builder.select(builder.icmp_signed(sign, x, y), x, y)
 
-            for step, one in zip(steps, kept, strict=True):
+            for step, total in zip(steps, totals, strict=True):
                 place = at(sums_, builder.add(start_, step))
-                builder.store(builder.load(place, align=2), one)
+                builder.store(builder.load(place, align=2), total)
             step_by = ir.Constant(index, 1)
             with cgutils.for_range_slice(builder, first_, last_, step_by, intp=index) as (j, _):
-                c = of(channels_, j)
-                mine, least, most = (spread_out(builder, of(x, c), wide) for x in (o_, low_, high_))
+                c = element(channels_, j)
+                scan_code, lower, upper = (
+                    broadcast(builder, element(x, c), vector_type) for x in (o_, low_, high_)
+                )
                 begin = builder.add(start_, c)
-                for step, one in zip(steps, kept, strict=True):
+                for step, total in zip(steps, totals, strict=True):
                     place = at(f_, builder.add(begin, step))
-                    near = larger("<", larger(">", builder.load(place, align=2), least), most)
-                    gap = builder.sub(near, mine, flags=("nsw",))
-                    size = larger(">", gap, builder.sub(zero, gap, flags=("nsw",)))
-                    builder.store(builder.add(builder.load(one), size), one)
-            for step, one in zip(steps, kept, strict=True):
+                    near = select_by(
+                        "<", select_by(">", builder.load(place, align=2), lower), upper
+                    )
+                    gap = builder.sub(near, scan_code, flags=("nsw",))
+                    size = select_by(">", gap, builder.sub(zero, gap, flags=("nsw",)))
+                    builder.store(builder.add(builder.load(total), size), total)
+            for step, total in zip(steps, totals, strict=True):
                 place = at(sums_, builder.add(start_, step))
-                builder.store(builder.load(one), place, align=2)
+                builder.store(builder.load(total), place, align=2)
             return context.get_dummy_value()
 
         return types.none(f, start, channels, first, last, o, low, high, sums), code
@@ -100,20 +104,20 @@ def _adding(vectors: int) -> Any:
     return add_vector
 
 
-add_vector, add_vectors = _adding(1), _adding(VECTORS)
+add_vector, add_vectors = _add_intrinsic(1), _add_intrinsic(VECTORS_AT_ONCE)
 
-if NUMBA.DISABLE_JIT:  # there is no vector code in plain Python
-    add_vector, add_vectors = add_plain, partial(add_plain, wide=VECTORS * LANES)
+if numba_config.DISABLE_JIT:  # there is no vector code in plain Python
+    add_vector, add_vectors = add_scalar, partial(add_scalar, wide=VECTORS_AT_ONCE * WORD_LANES)
 
 
-@within
+@inline
 def add_terms(
     f: Codes, channels: NDArray[np.int64], first: int, last: int, o: Codes, low: Codes,
     high: Codes, sums: NDArray[np.uint16],
 ) -> None:  # fmt: skip
-    """As `add_plain`, for all headings of `sums`, whose length is a multiple of `LANES`."""
-    whole = len(sums) - len(sums) % (VECTORS * LANES)
-    for start in range(0, whole, VECTORS * LANES):
+    """Apply `add_scalar` to all headings of `sums`; their number is a multiple of `WORD_LANES`."""
+    full_length = len(sums) - len(sums) % (VECTORS_AT_ONCE * WORD_LANES)
+    for start in range(0, full_length, VECTORS_AT_ONCE * WORD_LANES):
         add_vectors(f, start, channels, first, last, o, low, high, sums)
-    for start in range(whole, len(sums), LANES):
+    for start in range(full_length, len(sums), WORD_LANES):
         add_vector(f, start, channels, first, last, o, low, high, sums)

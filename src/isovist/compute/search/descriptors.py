@@ -1,4 +1,4 @@
-"""Quadrature nodes on visible pieces of wall, and sums of weighted signals into channels.
+"""Place quadrature nodes on visible walls, and sum weighted signals into channels.
 
 On a wall at distance c whose normal points to the angle α, r = c/cos φ with φ = θ − α.  The
 nodes are Gauss–Legendre in u = artanh(sin φ), where
@@ -10,16 +10,16 @@ because there the integrand has no pole nearer than iπ/2, however grazing the v
 
 import numpy as np
 
-from isovist.compute.infra.compiled import inner, kernel
+from isovist.compute.infra.compiled import kernel, subroutine
+from isovist.compute.rays.segments import NO_WALL
 
-GAP = -1  # no wall
-LOST = 42.0  # a weight below exp(−42) of the largest is lost in the rounding of their sum
-STRIP = 0.9 * np.pi / 2.0  # longest stretch in u: 0.9 of the distance to the poles
+NEGLIGIBLE_LOG = 42.0  # a weight below exp(−42) of the largest is lost in the rounding of their sum
+MAX_STRETCH = 0.9 * np.pi / 2.0  # longest stretch in u: 0.9 of the distance to the poles
 
 
-@inner
+@subroutine
 def _step(angle, length, edges, poles):
-    """Longest stretch from `angle` over which the weights are smooth enough.
+    """Return the longest stretch from `angle` over which the weights are smooth enough.
 
     Without edges it is `length` everywhere.  With them, stretches end at every edge and grow
     with the distance to it, since the weights have their poles above the edges.
@@ -30,40 +30,43 @@ def _step(angle, length, edges, poles):
     if angle + 1e-14 >= edges[0] + 2.0 * np.pi:
         angle -= 2.0 * np.pi
     k = np.searchsorted(edges, angle + 1e-14)
-    ahead = edges[k] - angle if k < n else edges[0] + 2.0 * np.pi - angle
-    behind = angle - edges[k - 1] if k > 0 else angle - edges[n - 1] + 2.0 * np.pi
+    to_next = edges[k] - angle if k < n else edges[0] + 2.0 * np.pi - angle
+    to_previous = angle - edges[k - 1] if k > 0 else angle - edges[n - 1] + 2.0 * np.pi
     pole_ahead, pole_behind = poles[k % n], poles[k - 1]
-    grown = 0.9 * np.sqrt(behind * behind + pole_behind * pole_behind)
-    return min(grown, max(0.9 * pole_ahead, 0.47 * ahead), length, ahead)
+    pole_distance = 0.9 * np.sqrt(to_previous * to_previous + pole_behind * pole_behind)
+    return min(pole_distance, max(0.9 * pole_ahead, 0.47 * to_next), length, to_next)
 
 
-@inner
-def _fewest(fill, reach):
-    """Fewest nodes for a stretch that fills the share `fill` of the longest allowed one."""
+@subroutine
+def _node_count(fill, reach):
+    """Return the fewest nodes for a stretch that fills a share of the longest one."""
     m = 1
     while m < len(reach) - 1 and fill > reach[m]:
         m += 1
     return m
 
 
-@inner
+@subroutine
 def _place(px, py, a0, a1, wall, walls, breaks, length, edges, poles, x, w, reach, start, write,
-           direction, weight, span, seen):  # fmt: skip
-    """Nodes of one piece of wall from angle a0 to a1.  Returns the index after the last node."""
+           direction, weight, span, node_walls):  # fmt: skip
+    """Place the nodes of one piece of wall from angle a0 to a1.
+
+    Returns the index after the last node.
+    """
     at = start
-    if wall == GAP:
+    if wall == NO_WALL:
         angle = a0
         while angle < a1 - 1e-15:
             longest = _step(angle, length, edges, poles)
             stop = min(a1, angle + longest)
-            m = _fewest((stop - angle) / longest, reach)
+            m = _node_count((stop - angle) / longest, reach)
             if write:
                 for k in range(m):
                     th = 0.5 * (angle + stop) + 0.5 * (stop - angle) * x[m, k]
                     direction[at + k, 0], direction[at + k, 1] = np.cos(th), np.sin(th)
                     weight[at + k] = 0.5 * (stop - angle) * w[m, k]
                     span[at + k] = np.inf
-                    seen[at + k] = GAP
+                    node_walls[at + k] = NO_WALL
             at += m
             angle = stop
         return at
@@ -82,7 +85,7 @@ def _place(px, py, a0, a1, wall, walls, breaks, length, edges, poles, x, w, reac
     u, u_end = np.arcsinh(np.tan(phi)), np.arcsinh(np.tan(end))
     while u < u_end - 1e-15:
         longest = _step((alpha + phi) % (2.0 * np.pi), length, edges, poles)
-        stop = min(u_end, u + STRIP)
+        stop = min(u_end, u + MAX_STRETCH)
         if phi + longest < limit:
             stop = min(stop, np.arcsinh(np.tan(phi + longest)))
         for k in range(len(breaks)):
@@ -95,7 +98,7 @@ def _place(px, py, a0, a1, wall, walls, breaks, length, edges, poles, x, w, reac
         if stop <= u:
             stop = u_end
         after = np.arctan(np.sinh(stop))
-        m = _fewest(max((stop - u) / STRIP, (after - phi) / longest), reach)
+        m = _node_count(max((stop - u) / MAX_STRETCH, (after - phi) / longest), reach)
         if write:
             for k in range(m):
                 v = 0.5 * (u + stop) + 0.5 * (stop - u) * x[m, k]
@@ -104,7 +107,7 @@ def _place(px, py, a0, a1, wall, walls, breaks, length, edges, poles, x, w, reac
                 direction[at + k, 1] = ny * cosine + nx * sine
                 weight[at + k] = 0.5 * (stop - u) * w[m, k] * cosine
                 span[at + k] = c / cosine
-                seen[at + k] = wall
+                node_walls[at + k] = wall
         at += m
         u, phi = stop, after
     return at
@@ -117,14 +120,32 @@ def _place(px, py, a0, a1, wall, walls, breaks, length, edges, poles, x, w, reac
     over="points",
 )
 def place_nodes(first, last, points, angle, wall, pieces, view, walls, breaks, length, edges, poles,
-                x, w, reach, offsets, write, direction, weight, span, seen):  # fmt: skip
-    """Nodes of all visible pieces within the view, point after point.
+                x, w, reach, offsets, write, direction, weight, span, node_walls):  # fmt: skip
+    """Place the nodes of all visible pieces within the view, point after point.
 
-    points (P, 2); angle (P, C + 1), wall (P, C), pieces (P,) from `see_pieces`; view (v, 2)
-    intervals of [0, 2π]; x, w (M + 1, M) hold the m-node rule in row m, good for stretches of
-    the share reach[m] of the longest.  With write false, offsets[i + 1] receives the number of
-    nodes of point i; with write true, point i writes direction (m, 2), weight, span (the
-    range), seen (the wall), each (m,), from offsets[i] on.
+    Call it twice: without `write` to count the nodes, and with it to write them.
+
+    Args:
+        points: In m, shape (P, 2).
+        angle: Angles of the pieces from `see_pieces`, in rad, shape (P, C + 1).
+        wall: Walls of the pieces, shape (P, C).
+        pieces: Number of pieces of each point, shape (P,).
+        view: Intervals of [0, 2π] in view, shape (v, 2).
+        walls: Both ends of each wall in m, shape (w, 4).
+        breaks: Ranges at which the signal has a kink, in m.
+        length: Longest stretch in rad.
+        edges: Angles at which weights have edges; empty for none.
+        poles: Distance of the poles above each edge.
+        x: Nodes of the rule of m nodes in row m, shape (M + 1, M).
+        w: Its weights, same shape.
+        reach: Share of the longest stretch for which the rule of m nodes is good, shape (M + 1,).
+        offsets: First node of each point. Without `write`, offsets[i + 1] receives the number of
+            nodes of point i.
+        write: Write the nodes.
+        direction: Output, unit vectors, shape (m, 2).
+        weight: Output, weights of the nodes in rad, shape (m,).
+        span: Output, ranges in m, shape (m,).
+        node_walls: Output, index of the wall of each node, shape (m,).
     """
     for i in range(first, last):
         at = offsets[i] if write else 0
@@ -134,14 +155,15 @@ def place_nodes(first, last, points, angle, wall, pieces, view, walls, breaks, l
                 if a1 > a0:
                     at = _place(
                         points[i, 0], points[i, 1], a0, a1, wall[i, k], walls, breaks, length,
-                        edges, poles, x, w, reach, at, write, direction, weight, span, seen,
+                        edges, poles, x, w, reach, at, write, direction, weight, span, node_walls,
                     )  # fmt: skip
         if not write:
             offsets[i + 1] = at
 
 
-@inner
+@subroutine
 def _log_profile(code, parameter, t):
+    """Evaluate the logarithm of a profile at the cosine t."""
     if code == 0:
         return t * parameter
     if code == 1:
@@ -150,41 +172,42 @@ def _log_profile(code, parameter, t):
     return parameter * np.log(t) if t > 0.0 else -np.inf
 
 
-@inner
+@subroutine
 def _cosine(direction, basis, s, i):
+    """Return the cosine between direction s and basis direction i."""
     t = 0.0
     for k in range(basis.shape[1]):
         t += direction[s, k] * basis[i, k]
     return min(t, 1.0)
 
 
-@inner
+@subroutine
 def _window(direction, basis, s, code, parameter, peak, logs):
-    """Log profiles around the nearest direction of a basis sorted by angle.
+    """Evaluate log profiles around the nearest direction of a basis sorted by angle.
 
-    Cosines rise towards the nearest direction and fall beyond it, so climb from `peak` to it
-    and stop on either side where a weight is lost in the rounding.  Returns (peak, left, right):
-    logs holds the entries from peak − left to peak + right, cyclically.
+    Cosines rise towards the nearest direction and fall beyond it. So climb from `peak` to it, and
+    stop on either side where a weight is lost in the rounding. Returns (peak, left, right): logs
+    holds the entries from peak − left to peak + right, cyclically.
     """
     n = len(basis)
-    here = _cosine(direction, basis, s, peak)
+    cosine = _cosine(direction, basis, s, peak)
     for _ in range(n):
-        ahead = _cosine(direction, basis, s, (peak + 1) % n)
-        if ahead < here:
+        next_cosine = _cosine(direction, basis, s, (peak + 1) % n)
+        if next_cosine < cosine:
             break
-        peak, here = (peak + 1) % n, ahead
+        peak, cosine = (peak + 1) % n, next_cosine
     for _ in range(n):
-        behind = _cosine(direction, basis, s, (peak - 1) % n)
-        if behind <= here:
+        previous_cosine = _cosine(direction, basis, s, (peak - 1) % n)
+        if previous_cosine <= cosine:
             break
-        peak, here = (peak - 1) % n, behind
-    top = _log_profile(code, parameter, here)
+        peak, cosine = (peak - 1) % n, previous_cosine
+    top = _log_profile(code, parameter, cosine)
     logs[peak] = top
     right = 0
     while right < n - 1:
         i = (peak + right + 1) % n
         value = _log_profile(code, parameter, _cosine(direction, basis, s, i))
-        if value < top - LOST:
+        if value < top - NEGLIGIBLE_LOG:
             break
         logs[i] = value
         right += 1
@@ -192,7 +215,7 @@ def _window(direction, basis, s, code, parameter, peak, logs):
     while left + right < n - 1:
         i = (peak - left - 1) % n
         value = _log_profile(code, parameter, _cosine(direction, basis, s, i))
-        if value < top - LOST:
+        if value < top - NEGLIGIBLE_LOG:
             break
         logs[i] = value
         left += 1
@@ -201,10 +224,19 @@ def _window(direction, basis, s, code, parameter, peak, logs):
 
 @kernel("i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[::1], i8, f8 -> f8[:,:,::1]", over="out")
 def accumulate(first, last, offsets, direction, value, basis, order, code, parameter, out):
-    """out[p, order[i], :] = Σ over the nodes s of point p of w_i(direction[s]) value[s, :].
+    """Sum weighted signals: out[p, order[i], :] = Σ_s w_i(direction[s]) value[s, :].
 
-    offsets (P + 1,); direction (m, d); value (m, k); basis (n, d), on the circle sorted by angle,
-    with profile `code` and its scaled `parameter` (1/ε, 1/(1 − cos ρ) or k); out (P, n, k).
+    The sum runs over the nodes s of point p.
+
+    Args:
+        offsets: First node of each point, shape (P + 1,).
+        direction: Unit vectors of the nodes, shape (m, d).
+        value: Weighted signals of the nodes, shape (m, k).
+        basis: Directions of the basis, sorted by angle in 2D, shape (n, d).
+        order: Index of each of them in `out`, shape (n,).
+        code: Profile of the basis.
+        parameter: Its scaled parameter: 1/ε, 1/(1 − cos ρ) or k.
+        out: Output, shape (P, n, k).
     """
     n, d = basis.shape
     channels = value.shape[1]
@@ -228,7 +260,7 @@ def accumulate(first, last, offsets, direction, value, basis, order, code, param
             total = 0.0
             for j in range(peak - left, peak + right + 1):
                 i = j - n if j >= n else (j + n if j < 0 else j)
-                logs[i] = np.exp(logs[i] - top) if logs[i] > top - LOST else 0.0
+                logs[i] = np.exp(logs[i] - top) if logs[i] > top - NEGLIGIBLE_LOG else 0.0
                 total += logs[i]
             for j in range(peak - left, peak + right + 1):
                 i = j - n if j >= n else (j + n if j < 0 else j)

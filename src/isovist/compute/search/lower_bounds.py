@@ -1,4 +1,4 @@
-"""What nodes cost at least, from descriptors kept in bytes.
+"""Bound the costs of nodes from below, from descriptors stored in bytes.
 
 With a step q, let l be the byte of a channel f of a node and k that of a channel o of the scan,
 both to the nearest step, so that f and o differ by no less than |l − k| − 1 steps.  Then each term
@@ -8,7 +8,7 @@ of equation (1) of `compute.search.correlate` is at least q times
 
 Bytes are signed, from −128 on, since machines tell how far such numbers are apart in one go.  They
 lie node beside node, so that one instruction works on dozens of them; terms are summed
-`TOGETHER` before they are put into wider numbers, and the ones are left to whoever asks.
+`TERMS_PER_BYTE` before they are put into wider numbers; the caller subtracts the ones.
 """
 
 from typing import Any
@@ -20,53 +20,58 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from isovist.compute.infra.compiled import inner, kernel
-from isovist.compute.infra.simd import data_of, loop, spread_out
-from isovist.compute.infra.threads import NUMBA
+from isovist.compute.infra.compiled import kernel, subroutine
+from isovist.compute.infra.simd import broadcast, data_pointer, loop
+from isovist.compute.infra.threads import numba_config
 
 Bytes = NDArray[np.int8]
 
-WIDTH = 256
+BLOCK_NODES = 256
 """Nodes of a block: its table stays in the first cache."""
-TOGETHER = 8
-HIGHEST = 31
+TERMS_PER_BYTE = 8
+MAX_TERM = 31
 """Largest term of (1): eight of them fit a byte."""
-LANES = 32
-"""Bytes of a vector: a register of AVX2, two of NEON."""
-VECTORS = 2
-"""Whose sums are kept in registers at once."""
+BYTE_LANES = 32
+"""Bytes of a vector: one register of AVX2, two of NEON."""
+VECTORS_AT_ONCE = 2
+"""Vectors whose sums stay in registers at once."""
 
 
-def lower_plain(
-    f: Bytes, rows: NDArray[np.int32], levels: Bytes, start: int, at: int, least: NDArray[np.uint16]
+def lower_scalar(
+    f: Bytes,
+    rows: NDArray[np.int32],
+    levels: Bytes,
+    start: int,
+    at: int,
+    bounds: NDArray[np.uint16],
 ) -> None:
-    """Lower what some nodes of a block cost at least to what they do at one heading.
+    """Lower the bounds of some nodes of a block to their bound at one heading.
 
     Args:
-        f: l of the block, shape (rings n, WIDTH).
-        rows: Of the channels that the scan saw, at this heading, shape (m,).
+        f: l of the block, shape (rings n, BLOCK_NODES).
+        rows: Row of the block for each channel of the scan at this heading, shape (m,).
         levels: k, k − b/q and k + a/q of each, shape (m, 3).
         start: Added to all sums.
-        at: The first of the nodes, `LANES` times `VECTORS` of them.
-        least: Lowered, shape (WIDTH,).
+        at: The first of the nodes, `BYTE_LANES` times `VECTORS_AT_ONCE` of them.
+        bounds: Lowered, shape (BLOCK_NODES,).
     """
-    for i in range(at, at + LANES * VECTORS):
+    for i in range(at, at + BYTE_LANES * VECTORS_AT_ONCE):
         total = start
         for row, (middle, low, high) in zip(rows, levels.astype(int), strict=True):
             total += abs(min(max(int(f[row, i]), low), high) - middle)
-        least[i] = min(least[i], total)
+        bounds[i] = min(bounds[i], total)
 
 
 @intrinsic
-def lower_vector(_typing, f, rows, levels, start, at, least):
-    """As `lower_plain`, in vector code by hand."""
+def lower_vector(_typing, f, rows, levels, start, at, bounds):
+    """Compute `lower_scalar` in vector code."""
 
     def code(context, builder, signature, arguments):
         start_, at_ = arguments[3:5]
         index = ir.IntType(64)
-        byte, word = (ir.VectorType(ir.IntType(bits), LANES) for bits in (8, 16))
-        table, numbers, bounds, lowered = (
-            data_of(context, builder, arguments[k], signature.args[k]) for k in (0, 1, 2, 5)
+        byte, word = (ir.VectorType(ir.IntType(bits), BYTE_LANES) for bits in (8, 16))
+        table, numbers, level_data, lowered = (
+            data_pointer(context, builder, arguments[k], signature.args[k]) for k in (0, 1, 2, 5)
         )
         shape = cgutils.create_struct_proxy(signature.args[1])(context, builder, arguments[1]).shape
         (count,) = cgutils.unpack_tuple(builder, shape, 1)
@@ -77,48 +82,52 @@ def lower_vector(_typing, f, rows, levels, start, at, least):
         def of(data: Any, k: Any) -> Any:
             return builder.load(builder.gep(data, [k]))
 
-        first = spread_out(builder, builder.trunc(start_, ir.IntType(16)), word)
-        totals = [cgutils.alloca_once(builder, word) for _ in range(VECTORS)]
+        first = broadcast(builder, builder.trunc(start_, ir.IntType(16)), word)
+        totals = [cgutils.alloca_once(builder, word) for _ in range(VECTORS_AT_ONCE)]
         for total in totals:
             builder.store(first, total)
-        with loop(builder, count, TOGETHER) as (j, _):
-            zero = ir.Constant(byte, [0] * LANES)
-            sums = [zero] * VECTORS
-            for c in range(TOGETHER):
+        with loop(builder, count, TERMS_PER_BYTE) as (j, _):
+            zero = ir.Constant(byte, [0] * BYTE_LANES)
+            sums = [zero] * VECTORS_AT_ONCE
+            for c in range(TERMS_PER_BYTE):
                 channel = builder.add(j, ir.Constant(index, c))
                 number = builder.sext(of(numbers, channel), index)
-                row = builder.mul(number, ir.Constant(index, WIDTH))
+                row = builder.mul(number, ir.Constant(index, BLOCK_NODES))
                 place = builder.mul(channel, ir.Constant(index, 3))
                 middle, low, high = (
-                    spread_out(builder, of(bounds, builder.add(place, ir.Constant(index, k))), byte)
+                    broadcast(
+                        builder, of(level_data, builder.add(place, ir.Constant(index, k))), byte
+                    )
                     for k in range(3)
                 )
                 begin = builder.add(row, at_)
-                for v in range(VECTORS):
-                    where = builder.gep(table, [builder.add(begin, ir.Constant(index, v * LANES))])
-                    known = builder.load(builder.bitcast(where, byte.as_pointer()), align=1)
-                    near = larger("<", larger(">", known, low), high)
+                for v in range(VECTORS_AT_ONCE):
+                    where = builder.gep(
+                        table, [builder.add(begin, ir.Constant(index, v * BYTE_LANES))]
+                    )
+                    value = builder.load(builder.bitcast(where, byte.as_pointer()), align=1)
+                    near = larger("<", larger(">", value, low), high)
                     gap = builder.sub(near, middle, flags=("nsw",))
                     size = larger(">", gap, builder.sub(zero, gap, flags=("nsw",)))
                     sums[v] = builder.add(sums[v], size)
             for total, added in zip(totals, sums, strict=True):
                 builder.store(builder.add(builder.load(total), builder.zext(added, word)), total)
         for v, total in enumerate(totals):
-            where = builder.gep(lowered, [builder.add(at_, ir.Constant(index, v * LANES))])
+            where = builder.gep(lowered, [builder.add(at_, ir.Constant(index, v * BYTE_LANES))])
             where = builder.bitcast(where, word.as_pointer())
-            before, now = builder.load(where, align=2), builder.load(total)
-            less = builder.icmp_unsigned("<", before, now)
-            builder.store(builder.select(less, before, now), where, align=2)
+            before, after = builder.load(where, align=2), builder.load(total)
+            is_lower = builder.icmp_unsigned("<", before, after)
+            builder.store(builder.select(is_lower, before, after), where, align=2)
         return context.get_dummy_value()
 
-    return types.none(f, rows, levels, start, at, least), code
+    return types.none(f, rows, levels, start, at, bounds), code
 
 
-lower: Any = lower_plain if NUMBA.DISABLE_JIT else lower_vector
+lower: Any = lower_scalar if numba_config.DISABLE_JIT else lower_vector
 
 
 @kernel("i1[:,:,::1], i8[:,::1], i1[:,::1], i8, b1[::1], i8 -> u2[:,::1]", over="table")
-def floors(
+def lower_bounds(
     first: int,
     last: int,
     table: NDArray[np.int8],
@@ -127,85 +136,91 @@ def floors(
     n: int,
     allowed: NDArray[np.bool_],
     start: int,
-    least: NDArray[np.uint16],
+    bounds: NDArray[np.uint16],
 ) -> None:
-    """What each node costs at least, over all headings, in steps, and one for each channel more.
+    """Bound the cost of each node from below, over all headings, in steps.
+
+    The bound is larger by one for each channel; the caller subtracts that.
 
     Args:
-        table: l, block by block, shape (B, rings n, WIDTH).
-        channels: Ring and channel of what the scan saw, shape (m, 2), m a multiple of `TOGETHER`.
-        levels: k, k − b/q and k + a/q of each, no farther from k than `HIGHEST`, shape (m, 3);
+        table: l, block by block, shape (B, rings n, BLOCK_NODES).
+        channels: Ring and number of the channels of the scan, shape (m, 2), m a multiple of
+            `TERMS_PER_BYTE`.
+        levels: k, k − b/q and k + a/q of each, no farther from k than `MAX_TERM`, shape (m, 3);
             three equal ones cost nothing.
         n: Channels of a ring.
-        allowed: Which headings count, shape (n,).
+        allowed: Whether a heading counts, shape (n,).
         start: Added to all sums.
-        least: Lowered, shape (B, WIDTH).
+        bounds: Lowered, shape (B, BLOCK_NODES).
     """
-    rows = _turned(channels, n)
+    rows = _rotated_rows(channels, n)
     for block in range(first, last):
-        _lower_all(table[block], rows, levels, allowed, start, least[block])
+        _lower_block(table[block], rows, levels, allowed, start, bounds[block])
 
 
-@kernel("i1[:,:,::1], i8[::1], i8[:,::1], i1[:,::1], i8, b1[::1], i8 -> u2[:,::1]", over="least")
-def floors_of(
+@kernel("i1[:,:,::1], i8[::1], i8[:,::1], i1[:,::1], i8, b1[::1], i8 -> u2[:,::1]", over="bounds")
+def lower_bounds_of(
     first: int,
     last: int,
     table: NDArray[np.int8],
-    some: NDArray[np.int64],
+    nodes: NDArray[np.int64],
     channels: NDArray[np.int64],
     levels: Bytes,
     n: int,
     allowed: NDArray[np.bool_],
     start: int,
-    least: NDArray[np.uint16],
+    bounds: NDArray[np.uint16],
 ) -> None:
-    """As `floors`, for some nodes in order: their numbers, shape (A,), and `least` of A of them."""
-    rows = _turned(channels, n)
+    """Lower the bounds of some nodes in order: see `lower_bounds`.
+
+    `nodes` has their numbers, shape (A,), and `bounds` has A values.
+    """
+    rows = _rotated_rows(channels, n)
     block = np.full(table.shape[1:], 0, dtype=np.int8)
     for k in range(first, last):
-        _pick(table, some[k * WIDTH : (k + 1) * WIDTH], block)
-        _lower_all(block, rows, levels, allowed, start, least[k])
+        _gather_nodes(table, nodes[k * BLOCK_NODES : (k + 1) * BLOCK_NODES], block)
+        _lower_block(block, rows, levels, allowed, start, bounds[k])
 
 
-@inner
-def _turned(channels: NDArray[np.int64], n: int) -> NDArray[np.int32]:
-    """Rows of a block that the channels of a scan are at each heading, shape (n, m)."""
+@subroutine
+def _rotated_rows(channels: NDArray[np.int64], n: int) -> NDArray[np.int32]:
+    """Return the rows of a block that the channels of a scan meet at each heading, shape (n, m)."""
     rows = np.empty((n, len(channels)), dtype=np.int32)
     for k in range(n):
         for c in range(len(channels)):
-            turned = k + channels[c, 1]
-            rows[k, c] = channels[c, 0] * n + (turned - n if turned >= n else turned)
+            column = k + channels[c, 1]
+            rows[k, c] = channels[c, 0] * n + (column - n if column >= n else column)
     return rows
 
 
-@inner
-def _lower_all(
+@subroutine
+def _lower_block(
     block: Bytes,
     rows: NDArray[np.int32],
     levels: Bytes,
     allowed: NDArray[np.bool_],
     start: int,
-    least: NDArray[np.uint16],
+    bounds: NDArray[np.uint16],
 ) -> None:
-    """Lower what the nodes of a block cost at least, heading by heading."""
+    """Lower the bounds of the nodes of a block, heading by heading."""
     for k in range(len(allowed)):
         if allowed[k]:
-            for at in range(0, WIDTH, LANES * VECTORS):
-                lower(block, rows[k], levels, start, at, least)
+            for at in range(0, BLOCK_NODES, BYTE_LANES * VECTORS_AT_ONCE):
+                lower(block, rows[k], levels, start, at, bounds)
 
 
-@inner
-def _pick(table: NDArray[np.int8], some: NDArray[np.int64], block: Bytes) -> None:
-    """Put some nodes into a block, shape (rings n, WIDTH), at most so many."""
-    lanes = np.empty(WIDTH, dtype=np.uint8)  # no index is negative or too large
+@subroutine
+def _gather_nodes(table: NDArray[np.int8], nodes: NDArray[np.int64], block: Bytes) -> None:
+    """Copy at most `BLOCK_NODES` nodes into a block, shape (rings n, BLOCK_NODES)."""
+    lanes = np.empty(BLOCK_NODES, dtype=np.uint8)  # no index is negative or too large
     at = 0
-    while at < len(some):
-        source, count = some[at] // WIDTH, 0
-        while at + count < len(some) and some[at + count] // WIDTH == source:
-            lanes[count] = np.uint8(some[at + count] % WIDTH)
+    while at < len(nodes):
+        source, count = nodes[at] // BLOCK_NODES, 0
+        while at + count < len(nodes) and nodes[at + count] // BLOCK_NODES == source:
+            lanes[count] = np.uint8(nodes[at + count] % BLOCK_NODES)
             count += 1
         for row in range(len(block)):  # one after the other, as they lie in memory
-            known, mine = table[source, row], block[row, at : at + count]
+            source_row, block_row = table[source, row], block[row, at : at + count]
             for k in range(np.uint64(count)):
-                mine[k] = known[lanes[k]]
+                block_row[k] = source_row[lanes[k]]
         at += count

@@ -1,4 +1,4 @@
-"""Which of many: the cheapest nodes, where they are, and those that are unlike.
+"""Select the cheapest nodes, place poses at them, and keep those that differ.
 
 Numbers of nodes and poses stay in the order in which they came unless a function says otherwise.
 """
@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.compute.infra.compiled import inner, kernel, within
+from isovist.compute.infra.compiled import inline, kernel, subroutine
 
 Singles = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -21,184 +21,194 @@ them."""
 
 
 @kernel("u4[::1] -> u8[::1]")
-def cheapest(bits: NDArray[np.uint32], keys: Keys) -> None:
-    """Keys of the smallest numbers, in the order in which they came, of equal ones the first.
+def cheapest_keys(bits: NDArray[np.uint32], keys: Keys) -> None:
+    """Select the keys of the smallest numbers, in their order of arrival, first ones first.
 
     Bits of floats that are not negative are in their order.  Sorted, keys are in that of the
     numbers, the first of equal ones first, and their lower half says where each was.
 
     Args:
         bits: Numbers, shape (A,).
-        keys: Output, as many as are wanted, A at most, shape (most,).
+        keys: Output; its length is the number of keys to select, at most A.
     """
-    wanted, edge, known = len(keys), np.uint32(0), np.uint32(0)  # edge: of the last that is wanted
+    remaining, edge, fixed_bits = (
+        len(keys),
+        np.uint32(0),
+        np.uint32(0),
+    )  # edge: of the last that is wanted
     counts = np.empty(2048, dtype=np.int64)
     for shift, mask in RADIX:
         counts[:] = 0
         for k in range(len(bits)):
-            if (bits[k] & known) == edge:
+            if (bits[k] & fixed_bits) == edge:
                 counts[(bits[k] >> np.uint32(shift)) & np.uint32(mask)] += 1
         place = 0
-        while place < mask and counts[place] < wanted:
-            wanted -= counts[place]
+        while place < mask and counts[place] < remaining:
+            remaining -= counts[place]
             place += 1
         edge |= np.uint32(place) << np.uint32(shift)
-        known |= np.uint32(mask) << np.uint32(shift)
+        fixed_bits |= np.uint32(mask) << np.uint32(shift)
     count = 0
     for k in range(len(bits)):
         if bits[k] > edge or count == len(keys):
             continue
         if bits[k] == edge:
-            if wanted == 0:
+            if remaining == 0:
                 continue
-            wanted -= 1
+            remaining -= 1
         keys[count] = (np.uint64(bits[k]) << np.uint64(32)) | np.uint64(k)
         count += 1
 
 
-@within
-def _sort_by(given: Keys, digit: int, mask: int, counts: Numbers, out: Keys) -> None:
-    """Put keys in the order of some of their bits, equal ones as they came."""
+@inline
+def _sort_by_bits(keys: Keys, digit: int, mask: int, counts: Numbers, out: Keys) -> None:
+    """Sort keys by some of their bits, stably."""
     shift, bits = np.uint64(digit), np.uint64(mask)
     counts[:] = 0
-    for k in range(len(given)):
-        counts[(given[k] >> shift) & bits] += 1
+    for k in range(len(keys)):
+        counts[(keys[k] >> shift) & bits] += 1
     before = 0
     for place in range(mask + 1):
-        here = counts[place]
+        bucket_size = counts[place]
         counts[place] = before
-        before += here
-    for k in range(len(given)):
-        place = (given[k] >> shift) & bits
-        out[counts[place]] = given[k]
+        before += bucket_size
+    for k in range(len(keys)):
+        place = (keys[k] >> shift) & bits
+        out[counts[place]] = keys[k]
         counts[place] += 1
 
 
-@within
-def _sort(keys: Keys, counts: Numbers, ordered: Keys) -> None:
-    """Keys of `cheapest` in order: those of equal numbers already are.  They are written over."""
-    _sort_by(keys, 32, 1023, counts, ordered)
-    _sort_by(ordered, 42, 2047, counts, keys)
-    _sort_by(keys, 53, 2047, counts, ordered)
+@inline
+def _sort_by_radix(keys: Keys, counts: Numbers, ordered: Keys) -> None:
+    """Sort keys of `cheapest_keys`; keys of equal numbers are in order. `keys` is overwritten."""
+    _sort_by_bits(keys, 32, 1023, counts, ordered)
+    _sort_by_bits(ordered, 42, 2047, counts, keys)
+    _sort_by_bits(keys, 53, 2047, counts, ordered)
 
 
-@within
-def _put(pose: Floats, place: Floats, yaw: float) -> None:
-    """A place (x, y) or (x, y, z) as a pose (x, y, yaw) or (x, y, yaw, z, 0, 0)."""
+@inline
+def _write_pose(pose: Floats, place: Floats, yaw: float) -> None:
+    """Write a place (x, y) or (x, y, z) as a pose (x, y, yaw) or (x, y, yaw, z, 0, 0)."""
     pose[0], pose[1], pose[2] = place[0], place[1], yaw
     if len(place) > 2:
         pose[3], pose[4], pose[5] = place[2], 0.0, 0.0
 
 
 @kernel("f8[:,::1], i8[::1], f8[::1] -> f8[:,::1]")
-def stand(places: Floats, nodes: Numbers, yaws: Floats, poses: Floats) -> None:
-    """Poses at nodes.
+def place_poses(places: Floats, nodes: Numbers, yaws: Floats, poses: Floats) -> None:
+    """Make poses at nodes.
 
     Args:
-        places: Of all nodes, (x, y) or (x, y, z), shape (N, d).
-        nodes: Which of them, shape (K,).
-        yaws: Of the poses, shape (K,).
+        places: Places of all nodes, (x, y) or (x, y, z), shape (N, d).
+        nodes: Indices of nodes, shape (K,).
+        yaws: Yaws of the poses, in rad, shape (K,).
         poses: Output, (x, y, yaw) or (x, y, yaw, z, roll, pitch), shape (K, D).
     """
     for k in range(len(nodes)):
-        _put(poses[k], places[nodes[k]], yaws[k])
+        _write_pose(poses[k], places[nodes[k]], yaws[k])
 
 
 @kernel("f8[:,::1], f8[::1], f8[::1], f8, f8")
-def least_within(rows: Floats, costs: Floats, pose: Floats, radius: float, turn: float) -> float:
-    """The least cost around a pose, `inf` where there is none.
+def min_cost_within(rows: Floats, costs: Floats, pose: Floats, radius: float, turn: float) -> float:
+    """Return the least cost around a pose, `inf` if there is none.
 
     Args:
         rows: (x, y, yaw, …), shape (K, D).
-        costs: Of each, shape (K,).
+        costs: Cost of each row, shape (K,).
         pose: (x, y, yaw, …), shape (D,).
-        radius: Those nearer than this in x and y, in m, …
-        turn: … and turned by less than this, in rad, are around it.
+        radius: Rows nearer than this in x and y, in m, count …
+        turn: … if they are turned by less than this, in rad.
     """
-    least = np.inf
+    lowest_cost = np.inf
     for k in range(len(rows)):
         dx, dy = rows[k, 0] - pose[0], rows[k, 1] - pose[1]
-        if costs[k] < least and dx * dx + dy * dy < radius * radius:
-            turned = rows[k, 2] - pose[2]
-            turned -= 2.0 * math.pi * math.floor(turned / (2.0 * math.pi) + 0.5)
-            if abs(turned) < turn:
-                least = costs[k]
-    return least
+        if costs[k] < lowest_cost and dx * dx + dy * dy < radius * radius:
+            rotation = rows[k, 2] - pose[2]
+            rotation -= 2.0 * math.pi * math.floor(rotation / (2.0 * math.pi) + 0.5)
+            if abs(rotation) < turn:
+                lowest_cost = costs[k]
+    return lowest_cost
 
 
 @kernel("f8[:,::1], i8[::1], f4[::1], f8[::1], f8")
-def least_beside(
+def min_cost_near(
     places: Floats, nodes: Numbers, costs: Singles, pose: Floats, radius: float
 ) -> float:
-    """The least cost of nodes beside a pose, `inf` where there is none.
+    """Return the least cost of nodes near a pose, `inf` if there is none.
 
     Args:
-        places: Of all nodes, (x, y, …), shape (N, d).
-        nodes: Some of them, shape (A,).
-        costs: Of these, shape (A,).
+        places: Places of all nodes, (x, y, …), shape (N, d).
+        nodes: Indices of nodes, shape (A,).
+        costs: Cost of each of these, shape (A,).
         pose: (x, y, …), shape (D,).
-        radius: Those nearer than this in x and y, in m, are beside it.
+        radius: Nodes nearer than this in x and y, in m, count.
     """
-    least = np.inf
+    lowest_cost = np.inf
     for k in range(len(nodes)):
-        if costs[k] < least:
+        if costs[k] < lowest_cost:
             dx, dy = places[nodes[k], 0] - pose[0], places[nodes[k], 1] - pose[1]
             if dx * dx + dy * dy < radius * radius:
-                least = float(costs[k])
-    return least
+                lowest_cost = float(costs[k])
+    return lowest_cost
 
 
-SQUARES = 32
+SQUARES_PER_SIDE = 32
 """Squares of the map along either side before their numbers begin anew; which poses come together
 changes no result."""
 
 
 @kernel("f8[:,::1], f8 -> i8[::1]")
-def by_place(poses: Floats, side: float, order: Numbers) -> None:
-    """An order in which neighbours come together: what they read of a map is still in the cache.
+def order_by_place(poses: Floats, side: float, order: Numbers) -> None:
+    """Order poses so that neighbours come together, whose map is still in the cache.
 
     Args:
         poses: (x, y, yaw), shape (K, 3).
-        side: Of a square of neighbours, in the unit of x and y.
+        side: Side of a square of neighbours, in the unit of x and y.
         order: Output, shape (K,).
     """
-    counts, square = np.zeros(SQUARES * SQUARES + 1, np.int64), np.empty(len(poses), np.int64)
+    counts, square = (
+        np.zeros(SQUARES_PER_SIDE * SQUARES_PER_SIDE + 1, np.int64),
+        np.empty(len(poses), np.int64),
+    )
     for k in range(len(poses)):
         column, row = math.floor(poses[k, 0] / side), math.floor(poses[k, 1] / side)
-        square[k] = (int(column) & (SQUARES - 1)) * SQUARES + (int(row) & (SQUARES - 1))
+        square[k] = (int(column) & (SQUARES_PER_SIDE - 1)) * SQUARES_PER_SIDE + (
+            int(row) & (SQUARES_PER_SIDE - 1)
+        )
         counts[square[k] + 1] += 1
-    for k in range(SQUARES * SQUARES):
+    for k in range(SQUARES_PER_SIDE * SQUARES_PER_SIDE):
         counts[k + 1] += counts[k]
     for k in range(len(poses)):
         order[counts[square[k]]] = k
         counts[square[k]] += 1
 
 
-@within
-def _alike(poses: Floats, i: int, j: int, radius: float, turn: float) -> bool:
+@inline
+def _is_alike(poses: Floats, i: int, j: int, radius: float, turn: float) -> bool:
+    """Return whether two poses are nearer than `radius` and `turn`."""
     dx, dy = poses[i, 0] - poses[j, 0], poses[i, 1] - poses[j, 1]
     dz = poses[i, 3] - poses[j, 3] if poses.shape[1] > 3 else 0.0
     if dx * dx + dy * dy + dz * dz >= radius * radius:
         return False
-    turned = poses[i, 2] - poses[j, 2]
-    return abs(turned - 2.0 * math.pi * math.floor(turned / (2.0 * math.pi) + 0.5)) < turn
+    rotation = poses[i, 2] - poses[j, 2]
+    return abs(rotation - 2.0 * math.pi * math.floor(rotation / (2.0 * math.pi) + 0.5)) < turn
 
 
-@inner
-def _chain(x: int, y: int, size: int) -> int:
-    """Number of the chain of a square; `size` is a power of two."""
+@subroutine
+def _hash_square(x: int, y: int, size: int) -> int:
+    """Return the chain of a square; `size` is a power of two."""
     return (x * 73856093 + y * 19349663) & (size - 1)
 
 
 @kernel("f8[:,::1], f8, f8 -> i8[::1]")
-def spread(poses: Floats, radius: float, turn: float, chosen: Numbers) -> int:
-    """Choose poses, best first, none near one chosen before.
+def select_distinct(poses: Floats, radius: float, turn: float, order: Numbers) -> int:
+    """Select poses, best first, and skip every pose near a better one.
 
     Args:
         poses: (x, y, yaw) or (x, y, yaw, z, …) from best to worst, shape (m, 3 or more).
         radius: Poses nearer than this, in the unit of x and y, …
         turn: … and turned by less than this, in rad, are alike.
-        chosen: Output, indices into `poses`, shape (keep,).
+        order: Output, indices into `poses`, shape (keep,).
 
     Returns:
         How many were chosen.
@@ -206,70 +216,70 @@ def spread(poses: Floats, radius: float, turn: float, chosen: Numbers) -> int:
     # Those chosen are chained by the square of side `radius` that they lie in; squares may share
     # a chain.
     size = 64
-    while size < 2 * len(chosen):
+    while size < 2 * len(order):
         size *= 2
     heads = np.full(size, -1, dtype=np.int64)
-    behind = np.empty(len(chosen), dtype=np.int64)
+    next_in_chain = np.empty(len(order), dtype=np.int64)
     side = radius if radius > 0.0 else 1.0
     count = 0
     for i in range(len(poses)):
         x, y = math.floor(poses[i, 0] / side), math.floor(poses[i, 1] / side)
-        alike = False
+        is_alike = False
         for nth in range(9):
             square = (nth + 4) % 9  # its own first, which as a rule holds one that is alike
-            j = heads[_chain(x + square % 3 - 1, y + square // 3 - 1, size)]
-            while j >= 0 and not alike:
-                alike = _alike(poses, i, chosen[j], radius, turn)
-                j = behind[j]
-            if alike:
+            j = heads[_hash_square(x + square % 3 - 1, y + square // 3 - 1, size)]
+            while j >= 0 and not is_alike:
+                is_alike = _is_alike(poses, i, order[j], radius, turn)
+                j = next_in_chain[j]
+            if is_alike:
                 break
-        if not alike:
-            chain = _chain(x, y, size)
-            behind[count], heads[chain] = heads[chain], count
-            chosen[count] = i
+        if not is_alike:
+            chain = _hash_square(x, y, size)
+            next_in_chain[count], heads[chain] = heads[chain], count
+            order[count] = i
             count += 1
-            if count == len(chosen):
+            if count == len(order):
                 break
     return count
 
 
 BUCKETS = 4096
 """Of numbers between the least and the largest: most hold one or none."""
-CROWD = 64
+MAX_SORTED_BUCKET = 64
 """Numbers of a bucket that are put in order one by one."""
-INFINITE = 0x7F800000
+INFINITY_BITS = 0x7F800000
 """Bits of infinity."""
 
 
-@within
-def _shift(low: np.uint32, high: np.uint32) -> np.uint32:
-    """By how far bits between two numbers are shifted, so that each is in one of `BUCKETS`."""
+@inline
+def _bucket_shift(low: np.uint32, high: np.uint32) -> np.uint32:
+    """Return the shift of bits that puts each number between two into one of `BUCKETS`."""
     shift = np.uint32(0)
     while (high - low) >> shift >= BUCKETS:
         shift += np.uint32(1)
     return shift
 
 
-@within
-def _sort_between(given: Keys, low: np.uint32, high: np.uint32, counts: Numbers, out: Keys) -> None:
-    """Put keys of numbers between two in order: by buckets, then each among its neighbours."""
-    shift, before, largest = _shift(low, high), 0, 0
+@inline
+def _sort_between(keys: Keys, low: np.uint32, high: np.uint32, counts: Numbers, out: Keys) -> None:
+    """Sort keys of numbers between two: by buckets, then among neighbours."""
+    shift, before, largest = _bucket_shift(low, high), 0, 0
     counts[:] = 0
-    for k in range(len(given)):
-        counts[(np.uint32(given[k] >> np.uint64(32)) - low) >> shift] += 1
+    for k in range(len(keys)):
+        counts[(np.uint32(keys[k] >> np.uint64(32)) - low) >> shift] += 1
     for bucket in range(BUCKETS):
-        here = counts[bucket]
+        bucket_size = counts[bucket]
         counts[bucket] = before
-        before += here
-        largest = max(largest, here)
-    if largest > CROWD:
-        _sort(given, counts, out)
+        before += bucket_size
+        largest = max(largest, bucket_size)
+    if largest > MAX_SORTED_BUCKET:
+        _sort_by_radix(keys, counts, out)
         return
-    for k in range(len(given)):
-        bucket = (np.uint32(given[k] >> np.uint64(32)) - low) >> shift
-        out[counts[bucket]] = given[k]
+    for k in range(len(keys)):
+        bucket = (np.uint32(keys[k] >> np.uint64(32)) - low) >> shift
+        out[counts[bucket]] = keys[k]
         counts[bucket] += 1
-    for k in range(1, len(given)):
+    for k in range(1, len(keys)):
         key, at = out[k], k
         while at > 0 and out[at - 1] > key:
             out[at] = out[at - 1]
@@ -277,45 +287,45 @@ def _sort_between(given: Keys, low: np.uint32, high: np.uint32, counts: Numbers,
         out[at] = key
 
 
-@inner
-def _sort_least(bits: NDArray[np.uint32], few: int, keys: Keys) -> int:
-    """Keys (`cheapest`) of at least `few` of the smallest numbers that are finite, or of all.
+@subroutine
+def _sort_cheapest(bits: NDArray[np.uint32], min_count: int, keys: Keys) -> int:
+    """Collect the keys (`cheapest_keys`) of at least `min_count` of the smallest finite numbers.
 
     Args:
         bits: Numbers, shape (A,).
-        few: How many are wanted.
+        min_count: Least number of keys.
         keys: Output, in order, of equal ones the first first, shape (A,).
 
     Returns:
         How many there are.
     """
-    infinite, low, high = np.uint32(INFINITE), np.uint32(INFINITE), np.uint32(0)
+    infinite, low, high = np.uint32(INFINITY_BITS), np.uint32(INFINITY_BITS), np.uint32(0)
     for k in range(len(bits)):
         low = min(low, bits[k])
         high = max(high, bits[k] if bits[k] < infinite else np.uint32(0))
     if low == infinite:
         return 0
-    counts, shift = np.zeros(BUCKETS, dtype=np.int64), _shift(low, high)
+    counts, shift = np.zeros(BUCKETS, dtype=np.int64), _bucket_shift(low, high)
     for k in range(len(bits)):
         if bits[k] < infinite:
             counts[(bits[k] - low) >> shift] += 1
-    total, used = 0, 0
-    while used < BUCKETS and total < few:
-        total += counts[used]
-        used += 1
-    last = np.uint64(low) + (np.uint64(used) << np.uint64(shift)) - np.uint64(1)
-    high, count = min(high, np.uint32(min(last, np.uint64(INFINITE)))), 0
-    given = np.empty(len(bits) + 1, dtype=np.uint64)
+    total, bucket_count = 0, 0
+    while bucket_count < BUCKETS and total < min_count:
+        total += counts[bucket_count]
+        bucket_count += 1
+    last = np.uint64(low) + (np.uint64(bucket_count) << np.uint64(shift)) - np.uint64(1)
+    high, count = min(high, np.uint32(min(last, np.uint64(INFINITY_BITS)))), 0
+    unsorted = np.empty(len(bits) + 1, dtype=np.uint64)
     for k in range(len(bits)):
-        given[count] = (np.uint64(bits[k]) << np.uint64(32)) | np.uint64(k)
+        unsorted[count] = (np.uint64(bits[k]) << np.uint64(32)) | np.uint64(k)
         count += bits[k] <= high
-    _sort_between(given[:total], low, high, counts, keys[:total])
+    _sort_between(unsorted[:total], low, high, counts, keys[:total])
     return total
 
 
-@within
-def _around(count: int, heading: int, reach: int, out: NDArray[np.uint64]) -> None:
-    """Bits of the headings, of so many, that are at most `reach` from one of them."""
+@inline
+def _mark_headings(count: int, heading: int, reach: int, out: NDArray[np.uint64]) -> None:
+    """Set the bits of the headings that are at most `reach` from one of them."""
     for word in range(len(out)):
         out[word] = 0
     for k in range(heading - reach, heading + reach + 1):
@@ -327,79 +337,79 @@ def _around(count: int, heading: int, reach: int, out: NDArray[np.uint64]) -> No
     "f4[:,::1], u4[::1], i4[:,::1], i8[::1], f8[:,::1], f8[::1], f8, f8, f8, i8"
     " -> f8[:,::1], f8[::1]"
 )
-def cheapest_apart(
+def cheapest_distinct(
     costs: Singles, bits: NDArray[np.uint32], headings: NDArray[np.int32], nodes: Numbers,
-    places: Floats, yaws: Floats, dearest: float, radius: float, turn: float, few: int,
-    poses: Floats, known: Floats,
+    places: Floats, yaws: Floats, max_cost: float, radius: float, turn: float, first_count: int,
+    poses: Floats, pose_costs: Floats,
 ) -> int:  # fmt: skip
-    """The cheapest poses at nodes that were tried (`correlate`), none near one that costs less.
+    """Select the cheapest poses at evaluated nodes, and skip every pose near a cheaper one.
 
-    What `spread` says of all of them; but each that is chosen takes its headings from the nodes
-    around it, so that one look tells whether another is alike one chosen before.
+    The result is that of `select_distinct` for all poses. Each chosen pose marks its headings at
+    the nodes around it, so that one look-up decides whether another pose is alike.
 
     Args:
-        costs: Of the headings of each node, shape (A, keep).
-        bits: Of these, one after the other, shape (A keep,).
-        headings: Which they are, shape (A, keep).
-        nodes: That were tried, shape (A,).
-        places: Of all nodes, shape (N, d).
-        yaws: Of all headings, equal steps around the circle, in rad, shape (H,).
-        dearest: What costs more is left out, and what is infinite.
-        radius: As for `spread`.
-        turn: Likewise.
-        few: So many of the cheapest are looked at first; then all, unless that is enough.
+        costs: Costs of the headings of each node, shape (A, keep).
+        bits: Bits of these costs, flat, shape (A keep,).
+        headings: Indices of these headings, shape (A, keep).
+        nodes: Indices of the evaluated nodes, shape (A,).
+        places: Places of all nodes, shape (N, d).
+        yaws: Yaws of all headings, equal steps around the circle, in rad, shape (H,).
+        max_cost: Poses of larger or infinite cost are left out.
+        radius: Poses nearer than this, in the unit of places, …
+        turn: … and turned by less than this, in rad, are alike.
+        first_count: Number of the cheapest poses to try first; then all, unless that is enough.
         poses: Output, best first, shape (most, D).
-        known: Output, what they cost, shape (most,).
+        pose_costs: Output, their costs, shape (most,).
 
     Returns:
         How many there are.
     """
-    keep, deep, most = np.uint32(costs.shape[1]), places.shape[1] > 2, len(known)
+    keep, is_3d, capacity = np.uint32(costs.shape[1]), places.shape[1] > 2, len(pose_costs)
     per_m, size = (1.0 - 1e-9) / radius if radius > 0.0 else 1.0, 64
     while size < len(nodes):
         size *= 2
     # Nodes are chained by the square that they lie in, a hair wider than `radius`; squares may
     # share a chain.
-    heads, behind = np.full(size, -1, dtype=np.int32), np.empty(len(nodes), dtype=np.int32)
+    heads, next_in_chain = np.full(size, -1, dtype=np.int32), np.empty(len(nodes), dtype=np.int32)
     for k in range(len(nodes)):
         x, y = places[nodes[k], 0], places[nodes[k], 1]
-        chain = _chain(math.floor(x * per_m), math.floor(y * per_m), size)
-        behind[k], heads[chain] = heads[chain], k
+        chain = _hash_square(math.floor(x * per_m), math.floor(y * per_m), size)
+        next_in_chain[k], heads[chain] = heads[chain], k
     reach = -1  # headings to either side that are alike
     while 2 * reach + 2 <= len(yaws) and (reach + 1) * 2.0 * math.pi / len(yaws) < turn:
         reach += 1
-    words, count, looked = (len(yaws) + 63) >> 6, 0, 0
-    near, keys = np.empty(words, dtype=np.uint64), np.empty(len(bits), dtype=np.uint64)
-    for wanted in (few, len(bits)):
-        before, looked = looked, _sort_least(bits, wanted, keys)
-        if looked == before or most == 0:
+    words, count, key_count = (len(yaws) + 63) >> 6, 0, 0
+    alike_headings, keys = np.empty(words, dtype=np.uint64), np.empty(len(bits), dtype=np.uint64)
+    for min_count in (first_count, len(bits)):
+        before, key_count = key_count, _sort_cheapest(bits, min_count, keys)
+        if key_count == before or capacity == 0:
             break
-        taken, count = np.zeros((len(nodes), words), dtype=np.uint64), 0
-        for k in range(looked):
-            which = np.uint32(keys[k] & np.uint64(0xFFFFFFFF))
-            i, j = np.int64(which // keep), np.int64(which % keep)
+        is_taken, count = np.zeros((len(nodes), words), dtype=np.uint64), 0
+        for k in range(key_count):
+            flat = np.uint32(keys[k] & np.uint64(0xFFFFFFFF))
+            i, j = np.int64(flat // keep), np.int64(flat % keep)
             h = headings[i, j]
-            if (taken[i, h >> 6] >> np.uint64(h & 63)) & np.uint64(1):
+            if (is_taken[i, h >> 6] >> np.uint64(h & 63)) & np.uint64(1):
                 continue
             cost, node = costs[i, j], nodes[i]
-            if cost > dearest:
+            if cost > max_cost:
                 return count
-            _put(poses[count], places[node], yaws[h])
-            known[count] = cost
+            _write_pose(poses[count], places[node], yaws[h])
+            pose_costs[count] = cost
             count += 1
-            if count == most:
+            if count == capacity:
                 return count
-            _around(len(yaws), h, reach, near)
+            _mark_headings(len(yaws), h, reach, alike_headings)
             x, y = places[node, 0], places[node, 1]
             column, row = math.floor(x * per_m), math.floor(y * per_m)
             for square in range(9):
-                at = heads[_chain(column + square % 3 - 1, row + square // 3 - 1, size)]
+                at = heads[_hash_square(column + square % 3 - 1, row + square // 3 - 1, size)]
                 while at >= 0:
                     other = nodes[at]
                     dx, dy = x - places[other, 0], y - places[other, 1]
-                    dz = places[node, 2] - places[other, 2] if deep else 0.0
+                    dz = places[node, 2] - places[other, 2] if is_3d else 0.0
                     if dx * dx + dy * dy + dz * dz < radius * radius:
                         for word in range(words):
-                            taken[at, word] |= near[word]
-                    at = behind[at]
+                            is_taken[at, word] |= alike_headings[word]
+                    at = next_in_chain[at]
     return count

@@ -1,22 +1,23 @@
-"""The channels of a scan of the plane."""
+"""Average the signals of a 2D scan over channels."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.compute.infra.compiled import kernel, within
+from isovist.compute.infra.compiled import inline, kernel
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-@within
-def _arc(known: Bools, ends: NDArray[np.int64]) -> None:
-    """First channel and number of channels of the shortest arc that holds all known ones, of
-    several the one whose gap comes first.
+@inline
+def _arc(mask: Bools, ends: NDArray[np.int64]) -> None:
+    """Find the shortest arc that holds all marked channels: its first channel and length.
+
+    Of several arcs, the one whose gap comes first.
     """
-    n, mark, widest = len(known), -1, 0
+    n, mark, widest = len(mask), -1, 0
     for c in range(n):
-        if known[c]:
+        if mask[c]:
             if mark >= 0 and c - mark > widest:
                 ends[0], widest = c, c - mark
             mark = c
@@ -24,7 +25,7 @@ def _arc(known: Bools, ends: NDArray[np.int64]) -> None:
         ends[0], ends[1] = 0, 0
         return
     begin = 0
-    while not known[begin]:
+    while not mask[begin]:
         begin += 1
     if begin + n - mark > widest:
         ends[0], widest = begin, begin + n - mark
@@ -33,26 +34,26 @@ def _arc(known: Bools, ends: NDArray[np.int64]) -> None:
 
 @kernel("f8[:,::1], b1[::1], i8[:,::1], f8[:,:,::1], f8[::1], b1 -> f4[::1], b1[::1], i8[::1]")
 def channels_of(
-    signals: Floats, valid: Bools, firsts: NDArray[np.int64], weights: Floats, least: Floats,
-    cut: bool, values: NDArray[np.float32], seen: Bools, arc: NDArray[np.int64],
+    signals: Floats, valid: Bools, firsts: NDArray[np.int64], weights: Floats, min_mass: Floats,
+    trim: bool, values: NDArray[np.float32], mask: Bools, arc: NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Means of signals over channels, those that were seen.
+    """Average signals over channels, and mark the channels with enough beams.
 
     Args:
-        signals: Of each beam, shape (S, M).
-        valid: Which beams returned, shape (M,).
+        signals: Signals of each beam, shape (S, M).
+        valid: Whether a beam returned, shape (M,).
         firsts: The first channel that each beam counts in, at each phase, shape (P, M).
         weights: In that channel and those after it, around the circle, shape (P, M, W).
-        least: Mass of a channel that counts as seen, shape (n,).
-        cut: Leave out what is not seen at either end of the circle.
-        values: Output, those of an array (P, S, m) with m channels; room for n of them.
-        seen: Output, likewise.
+        min_mass: Least mass of a channel that counts, shape (n,).
+        trim: Leave out channels that do not count at either end of the circle.
+        values: Output, means of an array (P, S, m) with m channels; room for n of them.
+        mask: Output, whether each of these channels counts.
         arc: Output, the first channel and m, shape (2,).
     """
     phases, count, width = weights.shape
-    rows, n = len(signals), len(least)
+    rows, n = len(signals), len(min_mass)
     sums = np.zeros((phases, 1 + rows, n))
-    known = np.zeros((phases + 1, n), dtype=np.bool_)
+    is_observed = np.zeros((phases + 1, n), dtype=np.bool_)
     for p in range(phases):
         for k in range(count):
             if valid[k]:
@@ -63,38 +64,40 @@ def channels_of(
                         sums[p, 1 + s, c] += signals[s, k] * weights[p, k, j]
                     c = c + 1 if c + 1 < n else 0
         for c in range(n):
-            known[p, c] = sums[p, 0, c] >= least[c]
-            known[phases, c] |= known[p, c]
+            is_observed[p, c] = sums[p, 0, c] >= min_mass[c]
+            is_observed[phases, c] |= is_observed[p, c]
     arc[0], arc[1] = 0, n
-    if cut:
-        _arc(known[phases], arc)
+    if trim:
+        _arc(is_observed[phases], arc)
     at = 0
     for p in range(phases):
         for s in range(rows):
             for k in range(arc[1]):
                 c = (arc[0] + k) % n
-                seen[at] = known[p, c]
-                values[at] = np.float32(sums[p, 1 + s, c] / sums[p, 0, c] if known[p, c] else 0.0)
+                mask[at] = is_observed[p, c]
+                values[at] = np.float32(
+                    sums[p, 1 + s, c] / sums[p, 0, c] if is_observed[p, c] else 0.0
+                )
                 at += 1
 
 
 @kernel("b1[:,:,::1] -> i4[:,:,::1], i4[:,::1]")
-def seen_first(seen: Bools, channels: NDArray[np.int32], counts: NDArray[np.int32]) -> None:
-    """Numbers of channels in order, those that were seen before the others, and how many were.
+def observed_first(mask: Bools, channels: NDArray[np.int32], counts: NDArray[np.int32]) -> None:
+    """List channels, marked ones before the others, and count the marked ones.
 
     Args:
-        seen: Shape (P, rings, m).
-        channels: Output, likewise.
+        mask: Whether a channel counts, shape (P, rings, m).
+        channels: Output, indices of channels, shape (P, rings, m).
         counts: Output, shape (P, rings).
     """
-    phases, rings, m = seen.shape
+    phases, rings, m = mask.shape
     for p in range(phases):
         for ring in range(rings):
             at = 0
-            for wanted in (True, False):
+            for value in (True, False):
                 for c in range(m):
-                    if seen[p, ring, c] == wanted:
+                    if mask[p, ring, c] == value:
                         channels[p, ring, at] = c
                         at += 1
-                if wanted:
+                if value:
                     counts[p, ring] = at

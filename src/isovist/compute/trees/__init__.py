@@ -1,1 +1,1 @@
-"""Trees of boxes over triangles."""
+"""Build trees of boxes over triangles and segments."""

@@ -1,4 +1,4 @@
-"""A bounding-volume hierarchy over boxes, in any dimension.
+"""Build a bounding-volume hierarchy over boxes, in any dimension.
 
 Nodes are numbered so that the left child of node k is k + 1 and `link[k]` is its right child;
 a leaf has `count[k] > 0` boxes, which stand at `link[k]`, … in `order`.
@@ -6,14 +6,14 @@ a leaf has `count[k] > 0` boxes, which stand at `link[k]`, … in `order`.
 
 import numpy as np
 
-from isovist.compute.infra.compiled import inner, kernel
+from isovist.compute.infra.compiled import kernel, subroutine
 
-LEAF = 4
+MAX_LEAF_BOXES = 4
 
 
-@inner
+@subroutine
 def _sort(order, spare, first, last, centre, axis):
-    """Sort order[first:last] by centre[:, axis]; equal ones keep their order.
+    """Sort order[first:last] by centre[:, axis], stably.
 
     A merge sort of our own: NumPy's takes five times as long to compile.
     """
@@ -39,10 +39,19 @@ def _sort(order, spare, first, last, centre, axis):
 
 @kernel("f8[:,::1], f8[:,::1] -> f8[:,::1], f8[:,::1], i8[::1], i8[::1], i8[::1]")
 def build_bvh(lo, hi, node_lo, node_hi, link, count, order):
-    """Split at the median of the longest side until at most LEAF boxes are left.
+    """Split boxes at the median of the longest side down to `MAX_LEAF_BOXES` per leaf.
 
-    lo, hi: corners of the boxes (m, d).  Outputs: node_lo, node_hi (2m, d), link, count (2m,),
-    order (m,).  Returns the number of nodes used.
+    Args:
+        lo: Least corners of the boxes, shape (m, d).
+        hi: Greatest corners, shape (m, d).
+        node_lo: Output, least corners of the nodes, shape (2m, d).
+        node_hi: Output, greatest corners, shape (2m, d).
+        link: Output, right child or first box of each node, shape (2m,).
+        count: Output, number of boxes of each leaf, 0 for other nodes, shape (2m,).
+        order: Output, indices of the boxes leaf by leaf, shape (m,).
+
+    Returns:
+        Number of nodes.
     """
     m, d = lo.shape
     centre, spare = np.empty((m, d)), np.empty(m, np.int64)
@@ -50,7 +59,7 @@ def build_bvh(lo, hi, node_lo, node_hi, link, count, order):
         order[i] = i
         for k in range(d):
             centre[i, k] = 0.5 * (lo[i, k] + hi[i, k])
-    used = 0
+    node_count = 0
     # A stack of ranges still to be made into nodes; `parent` is patched for right children.
     stack = np.empty((128, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, m, -1
@@ -58,8 +67,8 @@ def build_bvh(lo, hi, node_lo, node_hi, link, count, order):
     while top > 0:
         top -= 1
         first, last, parent = stack[top, 0], stack[top, 1], stack[top, 2]
-        node = used
-        used += 1
+        node = node_count
+        node_count += 1
         if parent >= 0:
             link[parent] = node
         spread_axis = 0
@@ -76,7 +85,7 @@ def build_bvh(lo, hi, node_lo, node_hi, link, count, order):
             node_lo[node, k], node_hi[node, k] = a, b
             if cb - ca > spread:
                 spread, spread_axis = cb - ca, k
-        if last - first <= LEAF:
+        if last - first <= MAX_LEAF_BOXES:
             link[node], count[node] = first, last - first
             continue
         count[node] = 0
@@ -86,4 +95,4 @@ def build_bvh(lo, hi, node_lo, node_hi, link, count, order):
         top += 1
         stack[top, 0], stack[top, 1], stack[top, 2] = first, middle, -1
         top += 1
-    return used
+    return node_count

@@ -1,4 +1,4 @@
-"""A better tree of boxes: parts of it move to where they make other boxes least larger.
+"""Improve a tree of boxes: move nodes to where they enlarge other boxes least.
 
 Splitting from above puts large faces, a floor say, into the same box as whatever small ones have
 their middle nearby, at every level anew.  So each node in turn is taken out with all that is below
@@ -12,27 +12,28 @@ sum first, and ends when no sum can be less than what was found, as area(x ∪ y
 
 import numpy as np
 
-from isovist.compute.infra.compiled import inner, kernel
+from isovist.compute.infra.compiled import kernel, subroutine
 from isovist.compute.trees.build import half_area
 
 ROUNDS = 2
 """How often all are tried: the nodes of the hall of `benchmarks.mesh` have 32 times the area of the
 root, of which the first takes away 6, the next 0.6 and a third 0.1."""
-TRIED = 64
+MAX_PLACES = 64
 """Places tried for a node at most: 30 are on average, but all there are where all boxes overlap."""
 
 
-@inner
+@subroutine
 def _joint_area(lo, hi, a, b):
+    """Return half the surface area of the box around two nodes."""
     x = max(hi[a, 0], hi[b, 0]) - min(lo[a, 0], lo[b, 0])
     y = max(hi[a, 1], hi[b, 1]) - min(lo[a, 1], lo[b, 1])
     z = max(hi[a, 2], hi[b, 2]) - min(lo[a, 2], lo[b, 2])
     return x * y + y * z + z * x
 
 
-@inner
-def _fit(lo, hi, children, parent, node):
-    """Make the box of a node that of its children, and so those above it as far as they change."""
+@subroutine
+def _refit(lo, hi, children, parent, node):
+    """Fit the box of a node to its children, and the boxes above as far as they change."""
     changed = True
     while changed and node >= 0:
         a, b = children[node, 0], children[node, 1]
@@ -44,70 +45,77 @@ def _fit(lo, hi, children, parent, node):
         node = parent[node]
 
 
-@inner
-def _push(sums, queue, count, grown, node):
+@subroutine
+def _push(sums, queue, count, growth, node):
+    """Add a node to a queue of `count` nodes, ordered by the growth of areas."""
     at = count
-    while at > 0 and sums[(at - 1) // 2] > grown:
+    while at > 0 and sums[(at - 1) // 2] > growth:
         sums[at], queue[at] = sums[(at - 1) // 2], queue[(at - 1) // 2]
         at = (at - 1) // 2
-    sums[at], queue[at] = grown, node
+    sums[at], queue[at] = growth, node
 
 
-@inner
+@subroutine
 def _pop(sums, queue, count):
-    """Drop the first of a queue, of which count − 1 are left."""
-    grown, node, at = sums[count - 1], queue[count - 1], 0
+    """Remove the first node of a queue, which leaves count − 1."""
+    growth, node, at = sums[count - 1], queue[count - 1], 0
     while 2 * at + 1 < count:
         below = 2 * at + 1
         if below + 1 < count and sums[below + 1] < sums[below]:
             below += 1
-        if sums[below] >= grown:
+        if sums[below] >= growth:
             break
         sums[at], queue[at] = sums[below], queue[below]
         at = below
-    sums[at], queue[at] = grown, node
+    sums[at], queue[at] = growth, node
 
 
-@inner
-def _best_place(lo, hi, children, parent, node, beside, sums, queue):
-    """Where (1) is least for a node that was taken out; `beside`, where it was, unless less."""
-    best = _joint_area(lo, hi, node, beside)
-    above = parent[beside]
+@subroutine
+def _best_place(lo, hi, children, parent, node, sibling, sums, queue):
+    """Find where (1) is least for a node that was taken out.
+
+    Returns `sibling`, its place before, unless another place costs less.
+    """
+    best = _joint_area(lo, hi, node, sibling)
+    above = parent[sibling]
     while above >= 0:
         best += _joint_area(lo, hi, node, above) - half_area(lo[above], hi[above])
         above = parent[above]
     best *= 1.0 - 1e-9  # rounding moves nothing
     area = half_area(lo[node], hi[node])
     sums[0], queue[0], count = 0.0, 0, 1
-    for _ in range(TRIED):
+    for _ in range(MAX_PLACES):
         if count == 0 or sums[0] + area >= best:
             break
-        grown, at = sums[0], queue[0]
+        growth, at = sums[0], queue[0]
         _pop(sums, queue, count)
         count -= 1
         joint = _joint_area(lo, hi, node, at)
-        if at > 0 and grown + joint < best:
-            best, beside = grown + joint, at
-        grown += joint - half_area(lo[at], hi[at])
-        if children[at, 0] >= 0 and grown + area < best:
+        if at > 0 and growth + joint < best:
+            best, sibling = growth + joint, at
+        growth += joint - half_area(lo[at], hi[at])
+        if children[at, 0] >= 0 and growth + area < best:
             for k in range(2):
-                _push(sums, queue, count, grown, children[at, k])
+                _push(sums, queue, count, growth, children[at, k])
                 count += 1
-    return beside
+    return sibling
 
 
 @kernel("-> f8[:,::1], f8[:,::1], i8[:,::1]")
 def move_nodes(lo, hi, children):
-    """Better a tree of `compute.trees.build` in place; its root stays node 0.
+    """Improve a tree of `compute.trees.build` in place; its root stays node 0.
 
-    lo, hi (n, 3), children (n, 2).
+    Args:
+        lo: Least corners of the boxes, shape (n, 3).
+        hi: Greatest corners, shape (n, 3).
+        children: Children of the nodes, shape (n, 2).
     """
     n = len(lo)
     parent = np.full(n, -1)
     for node in range(n):
         if children[node, 0] >= 0:
             parent[children[node, 0]] = parent[children[node, 1]] = node
-    sums, queue = np.empty(2 * TRIED + 1), np.empty(2 * TRIED + 1, np.int64)
+    sums, queue = np.empty(2 * MAX_PLACES + 1), np.empty(2 * MAX_PLACES + 1, np.int64)
     for _ in range(ROUNDS):
         for node in range(1, n):
             joint = parent[node]
@@ -117,11 +125,11 @@ def move_nodes(lo, hi, children):
             other = children[joint, 0] + children[joint, 1] - node
             children[above, 0 if children[above, 0] == joint else 1] = other
             parent[other] = above
-            _fit(lo, hi, children, parent, above)
-            beside = _best_place(lo, hi, children, parent, node, other, sums, queue)
-            above = parent[beside]
-            children[above, 0 if children[above, 0] == beside else 1] = joint
-            children[joint, 0], children[joint, 1] = beside, node
-            parent[joint], parent[beside], parent[node] = above, joint, joint
+            _refit(lo, hi, children, parent, above)
+            sibling = _best_place(lo, hi, children, parent, node, other, sums, queue)
+            above = parent[sibling]
+            children[above, 0 if children[above, 0] == sibling else 1] = joint
+            children[joint, 0], children[joint, 1] = sibling, node
+            parent[joint], parent[sibling], parent[node] = above, joint, joint
             lo[joint, 0] = np.inf  # known to have changed
-            _fit(lo, hi, children, parent, joint)
+            _refit(lo, hi, children, parent, joint)

@@ -30,7 +30,7 @@ def read_octomap(path: PathLike) -> VoxelMap:
     Raises:
         FileError: If the file is no OctoMap, damaged, empty or too large.
     """
-    from isovist.compute.grids.octomap import DEPTH, fill_cells
+    from isovist.compute.grids.octomap import TREE_DEPTH, fill_cells
 
     tree = _Tree.read(Path(path))
     leaves = tree.leaves()
@@ -45,7 +45,7 @@ def read_octomap(path: PathLike) -> VoxelMap:
         )
     cells = np.full(tuple(size[::-1]), Cell.UNKNOWN, np.uint8)
     fill_cells(leaves, low, cells)
-    corner = (low - (1 << (DEPTH - 1))) * tree.resolution
+    corner = (low - (1 << (TREE_DEPTH - 1))) * tree.resolution
     with as_file_error(tree.path):
         return VoxelMap.from_array(cells, tree.resolution, corner)
 
@@ -91,7 +91,13 @@ class _Tree:
 
     def leaves(self) -> IntArray:
         """Return the leaves of the tree as x, y, z, size and code in cells, shape (k, 5)."""
-        from isovist.compute.grids.octomap import CUT_OFF, DEPTH, TOO_DEEP, TOO_MANY, read_leaves
+        from isovist.compute.grids.octomap import (
+            CUT_OFF,
+            TOO_DEEP,
+            TOO_MANY,
+            TREE_DEPTH,
+            read_leaves,
+        )
 
         name, size = self.path.name, len(self.data)
         # A node of a `.bt` has at most eight leaves, and `nodes` counts leaves as well as nodes.
@@ -100,7 +106,7 @@ class _Tree:
         if count == CUT_OFF:
             raise FileError(f"{name} is cut off: the tree goes on after its {size} bytes.")
         if count == TOO_DEEP:
-            raise FileError(f"{name} is corrupt: its tree has more than {DEPTH} levels.")
+            raise FileError(f"{name} is corrupt: its tree has more than {TREE_DEPTH} levels.")
         if count == TOO_MANY:
             raise FileError(f"{name} is corrupt: its tree has more than {self.nodes} nodes.")
         if end < size:

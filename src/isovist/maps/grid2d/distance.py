@@ -24,10 +24,10 @@ def king_moves(free: BoolArray) -> NDArray[np.uint8]:
         kernels.king_moves(free, moves)
         return moves
     if free.ndim == 2:
-        return _in_two_passes(free, kernels.MOST)
+        return _in_two_passes(free, kernels.MAX_MOVES)
     from scipy.ndimage import distance_transform_cdt
 
-    return np.minimum(distance_transform_cdt(free, metric="chessboard"), kernels.MOST).astype(
+    return np.minimum(distance_transform_cdt(free, metric="chessboard"), kernels.MAX_MOVES).astype(
         np.uint8
     )
 

@@ -72,7 +72,7 @@ def count(
 
     The grid goes around all starts and ends, with a margin.  `progress` is told the share done.
     """
-    from isovist.compute.grids.mapping import count_hits, count_misses
+    from isovist.compute.grids.mapping import count_hits, mark_passes
 
     points = np.concatenate([starts, ends])
     with np.errstate(over="ignore", invalid="ignore"):
@@ -86,7 +86,7 @@ def count(
     count_hits(b[returned], hits)
     for part in range(PARTS):
         some = slice(part * len(a) // PARTS, (part + 1) * len(a) // PARTS)
-        count_misses(a[some], b[some], misses)
+        mark_passes(a[some], b[some], misses)
         progress((part + 1) / PARTS)
     return hits, np.cumsum(misses, axis=1, dtype=np.int32)[:, :-1], corner
 

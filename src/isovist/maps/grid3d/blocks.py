@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import BoolArray, IntArray, readonly, restore
-from isovist.compute.grids.layout import FREE_ROW, OWN, SIDE, UNKNOWN_ROW
+from isovist.compute.grids.layout import BLOCK_SIDE, FIRST_OWN_ROW, FREE_ROW, UNKNOWN_ROW
 from isovist.errors import InputError
 
 FREE, OCCUPIED, UNKNOWN = 0, 1, 2
@@ -52,9 +52,12 @@ class BlockGrid:
             unknown[held] = parts.min(axis=(3, 4, 5)) == UNKNOWN
         own = ~free & ~_deep(unknown)
         index = np.where(free, FREE_ROW, UNKNOWN_ROW).astype(np.int32)
-        index[own] = OWN + np.arange(np.count_nonzero(own), dtype=np.int32)
-        table = np.empty((OWN + np.count_nonzero(own), SIDE, SIDE, SIDE), dtype=np.uint8)
-        table[:OWN] = _uniform()
+        index[own] = FIRST_OWN_ROW + np.arange(np.count_nonzero(own), dtype=np.int32)
+        table = np.empty(
+            (FIRST_OWN_ROW + np.count_nonzero(own), BLOCK_SIDE, BLOCK_SIDE, BLOCK_SIDE),
+            dtype=np.uint8,
+        )
+        table[:FIRST_OWN_ROW] = _uniform()
         for held in _portions(counts):
             if own[held].any():
                 table[index[held][own[held]]] = _parts(cells, *held)[own[held]]
@@ -65,14 +68,16 @@ class BlockGrid:
         """Make a grid from flat indices of occupied cells, shape (k,); all others are free."""
         z, y, x = np.unravel_index(walls, shape)
         counts = blocks_of(shape)
-        number = np.ravel_multi_index((z // SIDE, y // SIDE, x // SIDE), counts)
+        number = np.ravel_multi_index((z // BLOCK_SIDE, y // BLOCK_SIDE, x // BLOCK_SIDE), counts)
         index = np.zeros(int(np.prod(counts)), dtype=np.int32)
         index[number] = 1
         own = np.flatnonzero(index)
-        index[own] = OWN + np.arange(own.size, dtype=np.int32)
-        table = np.zeros((OWN + own.size, SIDE, SIDE, SIDE), dtype=np.uint8)
+        index[own] = FIRST_OWN_ROW + np.arange(own.size, dtype=np.int32)
+        table = np.zeros(
+            (FIRST_OWN_ROW + own.size, BLOCK_SIDE, BLOCK_SIDE, BLOCK_SIDE), dtype=np.uint8
+        )
         table[UNKNOWN_ROW] = UNKNOWN
-        table[index[number], z % SIDE, y % SIDE, x % SIDE] = OCCUPIED
+        table[index[number], z % BLOCK_SIDE, y % BLOCK_SIDE, x % BLOCK_SIDE] = OCCUPIED
         return cls(readonly(index.reshape(counts)), readonly(table), shape)
 
     @property
@@ -89,7 +94,7 @@ class BlockGrid:
     @property
     def places(self) -> IntArray:
         """The position (z, y, x) of each stored block, in the order of the table, shape (k, 3)."""
-        own = np.ascontiguousarray(np.argwhere(self.index >= OWN))
+        own = np.ascontiguousarray(np.argwhere(self.index >= FIRST_OWN_ROW))
         return own[np.argsort(self.index[tuple(own.T)], kind="stable")]
 
     @property
@@ -116,7 +121,9 @@ class BlockGrid:
         With `corners`, an edge or a corner to one will do.
         """
         table = self.faces(corners)
-        flat = [self._flat(np.nonzero(table[OWN:] == code)) for code in (OCCUPIED, UNKNOWN)]
+        flat = [
+            self._flat(np.nonzero(table[FIRST_OWN_ROW:] == code)) for code in (OCCUPIED, UNKNOWN)
+        ]
         codes = np.repeat(np.array([OCCUPIED, UNKNOWN], np.uint8), [len(part) for part in flat])
         both = np.concatenate(flat)
         order = np.argsort(both)
@@ -139,11 +146,11 @@ class BlockGrid:
         high = levels if high is None else min(high, levels)
         _, y, x = self.index.shape
         cells = np.empty((high - low, rows, columns), dtype=np.uint8)
-        for k in range(low // SIDE, blocks_of((high, 1, 1))[0]):
+        for k in range(low // BLOCK_SIDE, blocks_of((high, 1, 1))[0]):
             part = self.table[self.index[k]].transpose(2, 0, 3, 1, 4)
-            first, last = max(low, k * SIDE), min(high, (k + 1) * SIDE)
-            part = part[first - k * SIDE : last - k * SIDE].reshape(
-                last - first, y * SIDE, x * SIDE
+            first, last = max(low, k * BLOCK_SIDE), min(high, (k + 1) * BLOCK_SIDE)
+            part = part[first - k * BLOCK_SIDE : last - k * BLOCK_SIDE].reshape(
+                last - first, y * BLOCK_SIDE, x * BLOCK_SIDE
             )
             cells[first - low : last - low] = part[:, :rows, :columns]
         return cells
@@ -152,22 +159,22 @@ class BlockGrid:
         """Return a grid of some rows and columns, with all levels."""
         held, within = [], []
         for part in (rows, columns):
-            first = part.start // SIDE
-            held.append(slice(first, -(-part.stop // SIDE)))
-            within.append(slice(part.start - first * SIDE, part.stop - first * SIDE))
+            first = part.start // BLOCK_SIDE
+            held.append(slice(first, -(-part.stop // BLOCK_SIDE)))
+            within.append(slice(part.start - first * BLOCK_SIDE, part.stop - first * BLOCK_SIDE))
         index = self.index[:, held[0], held[1]]
         _, y, x = index.shape
-        around = BlockGrid(index, self.table, (self.shape[0], y * SIDE, x * SIDE))
+        around = BlockGrid(index, self.table, (self.shape[0], y * BLOCK_SIDE, x * BLOCK_SIDE))
         return BlockGrid.from_array(around.array()[:, within[0], within[1]])
 
     def _inside(self, code: int) -> IntArray:
-        return np.sort(self._flat(np.nonzero(self.table[OWN:] == code)))
+        return np.sort(self._flat(np.nonzero(self.table[FIRST_OWN_ROW:] == code)))
 
     def _flat(self, found: tuple[IntArray, ...]) -> IntArray:
-        """Flat indices of cells given by row less `OWN`, z, y and x within their block."""
+        """Return flat indices of cells by row − `FIRST_OWN_ROW`, and z, y and x in the block."""
         row, *within = found
         places = self.places
-        z, y, x = (SIDE * places[row, k] + within[k] for k in range(3))
+        z, y, x = (BLOCK_SIDE * places[row, k] + within[k] for k in range(3))
         levels, rows, columns = self.shape
         inside = (z < levels) & (y < rows) & (x < columns)
         return np.asarray(((z * rows + y) * columns + x)[inside])
@@ -175,12 +182,12 @@ class BlockGrid:
 
 def blocks_of(shape: tuple[int, ...]) -> Shape:
     """Return the number of blocks of a grid along z, y and x, or raise an error if too many."""
-    z, y, x = (-(-n // SIDE) for n in shape)
+    z, y, x = (-(-n // BLOCK_SIDE) for n in shape)
     if float(z) * y * x > MAX_BLOCKS:
         levels, rows, columns = shape
         raise InputError(
             f"The map would have {columns} × {rows} × {levels} cells, and the most is "
-            f"{MAX_BLOCKS} blocks of {SIDE}³. Take a coarser `resolution` or cut the map.",
+            f"{MAX_BLOCKS} blocks of {BLOCK_SIDE}³. Take a coarser `resolution` or cut the map.",
             code="too_large",
             field="resolution",
         )
@@ -193,7 +200,7 @@ def _portions(counts: Shape) -> Iterator[tuple[slice, slice]]:
     All of a map that is one cell high would have 16 times its bytes.
     """
     z, y, x = counts
-    across = max(PORTION_BYTES // (x * SIDE**3), 1)
+    across = max(PORTION_BYTES // (x * BLOCK_SIDE**3), 1)
     along = max(across // y, 1)
     for k in range(0, z, along):
         for j in range(0, y, across):
@@ -202,15 +209,18 @@ def _portions(counts: Shape) -> Iterator[tuple[slice, slice]]:
 
 def _parts(cells: NDArray[np.uint8], along: slice, across: slice) -> NDArray[np.uint8]:
     """Blocks, shape (z, y, x, 16, 16, 16); cells at the rim of a map go on beyond it."""
-    part = cells[along.start * SIDE : along.stop * SIDE, across.start * SIDE : across.stop * SIDE]
-    whole = np.pad(part, [(0, -n % SIDE) for n in part.shape], mode="edge")
-    z, y, x = (n // SIDE for n in whole.shape)
-    return whole.reshape(z, SIDE, y, SIDE, x, SIDE).transpose(0, 2, 4, 1, 3, 5)
+    part = cells[
+        along.start * BLOCK_SIDE : along.stop * BLOCK_SIDE,
+        across.start * BLOCK_SIDE : across.stop * BLOCK_SIDE,
+    ]
+    whole = np.pad(part, [(0, -n % BLOCK_SIDE) for n in part.shape], mode="edge")
+    z, y, x = (n // BLOCK_SIDE for n in whole.shape)
+    return whole.reshape(z, BLOCK_SIDE, y, BLOCK_SIDE, x, BLOCK_SIDE).transpose(0, 2, 4, 1, 3, 5)
 
 
 def _uniform() -> NDArray[np.uint8]:
     """The first rows of a table."""
-    rows = np.full((OWN, SIDE, SIDE, SIDE), FREE, dtype=np.uint8)
+    rows = np.full((FIRST_OWN_ROW, BLOCK_SIDE, BLOCK_SIDE, BLOCK_SIDE), FREE, dtype=np.uint8)
     rows[UNKNOWN_ROW] = UNKNOWN
     return rows
 

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import Float32Array, IntArray, readonly, restore
-from isovist.compute.grids.layout import FREE_ROW, OPEN, OWN, SIDE, UNKNOWN_ROW
+from isovist.compute.grids.layout import (
+    BLOCK_SIDE,
+    FIRST_OWN_ROW,
+    FREE_BLOCK,
+    FREE_ROW,
+    UNKNOWN_ROW,
+)
 from isovist.errors import InputError
 from isovist.maps.grid2d.occupancy_map import NO_WALL, distance_to_walls, ray_codes
 from isovist.maps.grid3d.blocks import UNKNOWN, BlockGrid, Shape
@@ -66,7 +72,7 @@ class RayGrid:
         if not open_.all():
             far = distance_transform_cdt(open_, metric="chessboard").astype(np.int32)
         table = np.empty_like(blocks.table)
-        table[FREE_ROW], table[UNKNOWN_ROW] = OPEN, UNKNOWN - 1
+        table[FREE_ROW], table[UNKNOWN_ROW] = FREE_BLOCK, UNKNOWN - 1
         moves(blocks.index, blocks.table, blocks.places, table)
         return cls(readonly(np.where(open_, -far, blocks.index)), readonly(table), blocks.shape)
 
@@ -120,12 +126,12 @@ class WallDistances:
         if not marks.any():
             raise InputError(NO_WALL, code="empty")
         held = np.zeros(len(marks), dtype=np.bool_)
-        for k in range(OWN, len(marks)):
+        for k in range(FIRST_OWN_ROW, len(marks)):
             held[k] = marks[k].any()
-        reach = 1 + (limit - 1) // SIDE
+        reach = 1 + (limit - 1) // BLOCK_SIDE
         near = maximum_filter(held[blocks.index], size=2 * reach + 1)
         places = np.ascontiguousarray(np.argwhere(near))
-        index, side = np.zeros(blocks.index.shape, dtype=np.int32), SIDE + 1
+        index, side = np.zeros(blocks.index.shape, dtype=np.int32), BLOCK_SIDE + 1
         # Memory that is not written to is not taken: most blocks at the rim are dropped.
         table = np.empty((1 + len(places), side, side, side), dtype=np.uint8)
         told = squared_distances(limit)
@@ -163,7 +169,9 @@ class WallDistances:
         z, y, x = self.index.shape
         cells = self.table[:, :-1, :-1, :-1][self.index].transpose(0, 3, 1, 4, 2, 5)
         levels, rows, columns = self.shape
-        whole = cells.reshape(z * SIDE, y * SIDE, x * SIDE)[:levels, :rows, :columns]
+        whole = cells.reshape(z * BLOCK_SIDE, y * BLOCK_SIDE, x * BLOCK_SIDE)[
+            :levels, :rows, :columns
+        ]
         return self.roots[whole]
 
 

@@ -269,8 +269,8 @@ class MeshMap:
     @cached_property
     def _hierarchy(self) -> Hierarchy:
         """What `compute.rays.mesh` follows rays through."""
-        from isovist.compute.trees.build import LEAF, build_tree
-        from isovist.compute.trees.flatten import GROWN, ROWS, WIDE, flatten_tree
+        from isovist.compute.trees.build import LEAF_FACES, build_tree
+        from isovist.compute.trees.flatten import BOX_MARGIN, NODE_ROWS, NODE_WIDTH, flatten_tree
         from isovist.compute.trees.improve import move_nodes
 
         corners = self.vertices[self.faces]
@@ -281,15 +281,15 @@ class MeshMap:
         low, high, children = low[:used], high[:used], children[:used]
         move_nodes(low, high, children)
         centre, half = self.bounds.mean(axis=0), 0.5 * np.ptp(self.bounds, axis=0)
-        grown = GROWN * float(half.max())
-        boxes = _aligned((used, ROWS, WIDE), np.float32)
-        groups = np.zeros((used, LEAF), np.int64)
+        grown = BOX_MARGIN * float(half.max())
+        boxes = _aligned((used, NODE_ROWS, NODE_WIDTH), np.float32)
+        groups = np.zeros((used, LEAF_FACES), np.int64)
         wide, leaves, deepest = flatten_tree(
             low, high, children, order, centre, grown, boxes, boxes.view(np.int32), groups
         )
         groups = groups[:leaves]
-        placed = _aligned((leaves, 9, LEAF), np.float64)
-        placed[:] = (corners - centre)[groups].reshape(leaves, LEAF, 9).swapaxes(1, 2)
+        placed = _aligned((leaves, 9, LEAF_FACES), np.float64)
+        placed[:] = (corners - centre)[groups].reshape(leaves, LEAF_FACES, 9).swapaxes(1, 2)
         return centre, half + grown, placed, self.normals, groups, boxes[:wide], deepest
 
     def using(self, backend: Backend) -> "MeshMap":

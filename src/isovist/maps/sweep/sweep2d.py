@@ -134,7 +134,7 @@ def describe_field(
         part: Where the map lies in a larger one.  Nodes farther from its edges than twice
             `maximum` have the bits then that they have in the whole.
     """
-    from isovist.compute.grids.sweep2d import GROUP, accumulate
+    from isovist.compute.grids.sweep2d import DIRECTION_GROUP, accumulate
 
     along, r, c = _checked(world, angles, rows, cols)
     W = as_floats("weights", weights, (len(along), None))
@@ -151,7 +151,7 @@ def describe_field(
     K = np.zeros_like(F)
     for axis in axes:
         for which, lengths, endings in axis.sweep():
-            w = np.pad(without_negligible(W[which]), ((0, -len(which) % GROUP), (0, 0)))
+            w = np.pad(without_negligible(W[which]), ((0, -len(which) % DIRECTION_GROUP), (0, 0)))
             accumulate(lengths, endings, axis.nodes, axis.slots, w, *signal, F, K)
     return readonly(F), readonly(K)
 
@@ -268,11 +268,11 @@ def blocks_of(world: OccupancyMap, rows: IntArray, columns: IntArray) -> tuple[i
 
 def _block(columns: int, width: int, nodes: int) -> int:
     """Directions that are swept together where so many columns hold so many nodes."""
-    from isovist.compute.grids.sweep2d import GROUP
+    from isovist.compute.grids.sweep2d import DIRECTION_GROUP
 
     if _gathered(columns, width, nodes):
-        return 16 * GROUP
-    return GROUP * int(np.clip(BLOCK_BYTES // (20 * columns * width), 4, 16))
+        return 16 * DIRECTION_GROUP
+    return DIRECTION_GROUP * int(np.clip(BLOCK_BYTES // (20 * columns * width), 4, 16))
 
 
 def _gathered(columns: int, width: int, nodes: int) -> bool:

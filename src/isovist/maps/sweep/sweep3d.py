@@ -131,7 +131,7 @@ class VoxelSweep:
             maximum: Longest range in m.
             known: Endings that count.
         """
-        from isovist.compute.grids.sweep2d import GROUP, accumulate
+        from isovist.compute.grids.sweep2d import DIRECTION_GROUP, accumulate
 
         d = _unit_vectors(directions)
         W = as_floats("weights", weights, (len(d), None))
@@ -147,7 +147,7 @@ class VoxelSweep:
                 some = which[first : first + block]
                 r, e, rows = ranges[: len(some)], endings[: len(some)], np.arange(len(some))
                 order.sweep(d[some], False, np.inf, 1.0, rows, r, e)
-                w = np.pad(without_negligible(W[some]), ((0, -len(some) % GROUP), (0, 0)))
+                w = np.pad(without_negligible(W[some]), ((0, -len(some) % DIRECTION_GROUP), (0, 0)))
                 accumulate(r, e, in_order, order.slots, w, *signal, F, K)
         return readonly(F), readonly(K)
 
@@ -160,9 +160,11 @@ class VoxelSweep:
 
 def blocks_of(nodes: IntArray) -> tuple[int]:
     """Return the number of directions that are summed together over nodes (`MapPart`)."""
-    from isovist.compute.grids.sweep2d import GROUP
+    from isovist.compute.grids.sweep2d import DIRECTION_GROUP
 
-    return (int(np.clip(BLOCK_BYTES // (5 * len(nodes)) // GROUP * GROUP, 16, 64)),)
+    return (
+        int(np.clip(BLOCK_BYTES // (5 * len(nodes)) // DIRECTION_GROUP * DIRECTION_GROUP, 16, 64)),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,8 +22,8 @@ def print_answer(
 ) -> int:
     """Print what `isovist.locate` says of a scan; 0 when it is unique, else 1."""
     from isovist.apps.cli.support.inputs import maps_of
-    from isovist.compute.infra.precompile import compile_beside
-    from isovist.compute.search.topk import spread
+    from isovist.compute.infra.precompile import compile_in_background
+    from isovist.compute.search.topk import select_distinct
     from isovist.localization.answer import Verdict
     from isovist.localization.contrast import contrast
     from isovist.localization.hints import hints
@@ -37,7 +37,7 @@ def print_answer(
 
     figure, why = picture
     atlas = maps_of(maps, prior, height=height[0], highest=height[1])
-    compile_beside(*site_of(atlas).kernels()[1:], spread)
+    compile_in_background(*site_of(atlas).kernels()[1:], select_distinct)
     answer = locate(atlas, seen, region=prior, **how)
     instead = hints(atlas, seen, answer, region=prior)
     told = contrast(atlas, seen, answer) if why else None

@@ -28,13 +28,13 @@ def demo(
     from isovist.apps.cli.support.progress import busy
     from isovist.apps.cli.support.samples import check_folder, write_building, write_office
     from isovist.apps.ros.demo_bag import write_demonstration
-    from isovist.compute.fitting.align2d import align
-    from isovist.compute.fitting.align3d import align_in_space
-    from isovist.compute.infra.precompile import compile_beside
-    from isovist.compute.likelihood.score2d import score
-    from isovist.compute.likelihood.score3d import score_in_space
+    from isovist.compute.fitting.align2d import align_2d
+    from isovist.compute.fitting.align3d import align_3d
+    from isovist.compute.infra.precompile import compile_in_background
+    from isovist.compute.likelihood.score2d import score_2d
+    from isovist.compute.likelihood.score3d import score_3d
     from isovist.compute.search.correlate import correlate
-    from isovist.compute.search.topk import spread
+    from isovist.compute.search.topk import select_distinct
     from isovist.report.answers import answer_json, answer_text, pose_json
     from isovist.report.figures.answers import draw_answer
     from isovist.report.figures.figures import can_draw, check_suffix, save
@@ -49,8 +49,8 @@ def demo(
     folder = figure.with_suffix("")
     check_folder(folder)
     drawn = can_draw()
-    fitting = (align_in_space, score_in_space) if in_space else (align, score)
-    compile_beside(correlate, spread, *fitting)
+    fitting = (align_3d, score_3d) if in_space else (align_2d, score_2d)
+    compile_in_background(correlate, select_distinct, *fitting)
     with busy("Describing the office and compiling"):
         shown = demonstrate_in_space(seed) if in_space else demonstrate(seed)
     if drawn:
