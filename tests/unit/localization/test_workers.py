@@ -106,7 +106,7 @@ def test_scans_are_made_a_few_ahead_of_the_answers():
     scans = (made.append(k) or k for k in range(100))
     answers = threads.map_in_order(lambda number, scan: (number, scan), scans, 2)
     assert next(answers) == (0, 0)
-    assert len(made) <= 2 * threads.AHEAD + 1
+    assert len(made) <= 2 * threads.PENDING_PER_CORE + 1
     answers.close()
 
 
