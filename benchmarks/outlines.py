@@ -29,7 +29,7 @@ from isovist.localization.search import LIKELY, best_headings
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.poses import Pose
-from isovist.sensing.models.simulate import random_scans
+from isovist.sensing.models.simulate import Placement, random_scans
 from isovist.sensing.scan import Scan
 from isovist.simulation.plans import RESOLUTION, Plan, draw_plan
 
@@ -62,7 +62,12 @@ def asked(
         number = k % len(plans)
         plan = plans[number]
         ((truth, scan),) = random_scans(
-            plan.built, plan.reality, SENSORS[name], 1, seed=seed * count + k, clearance=CLEARANCE
+            plan.built,
+            plan.reality,
+            SENSORS[name],
+            1,
+            seed=seed * count + k,
+            placement=Placement(CLEARANCE),
         )
         x, y = plan.scale * np.array([truth.x, truth.y]) + shifts[number]
         yield Pose(x, y, truth.yaw), scan  # type: ignore[misc]

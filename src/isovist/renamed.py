@@ -89,6 +89,7 @@ ROWS = (
     Row("name", "fit_rose", "fit_basis"),
     Row("name", "read_clouds", "read_cloud_log"),
     Row("name", "storeys", "building_floors"),
+    Row("keyword", "VoxelMap.from_points(fewest)", "min_points"),
     Row("keyword", "Answer(advice)", reason=_REASONS),
     Row("keyword", "Belief(advice)", reason=_REASONS),
     Row("keyword", "Check(advice)", reason=_REASONS),

@@ -62,6 +62,11 @@ def setting(
     return field(default=default, metadata=row)
 
 
+def unvaried(default: float | bool, *, unit: str, range: Range, raises: str) -> Any:
+    """Declare a field like `setting` whose default was chosen and has not been varied."""
+    return setting(default, unit=unit, range=range, raises=raises, evidence="not varied")
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Base of settings whose fields are declared by `setting`, or are settings themselves."""

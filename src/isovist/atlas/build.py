@@ -15,7 +15,7 @@ from isovist.basis.directional_basis import DirectionalBasis
 from isovist.compute.registry import use_backend
 from isovist.errors import InputError
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.grid3d.voxel_map import WIDEST, VoxelMap
+from isovist.maps.grid3d.voxel_map import CLOUDS, VoxelMap
 from isovist.maps.kinds import AnyMap
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.maps.surfaces.segment_map import SegmentMap
@@ -65,8 +65,8 @@ def build(
     tell = progress or (lambda _share: None)
     cells = as_cells(world, chosen)
     if spacing is not None:
-        if not 0.0 < spacing <= WIDEST:
-            what = "a positive length" if not spacing > 0.0 else f"at most {WIDEST:g}"
+        if not 0.0 < spacing <= CLOUDS.max_width_m:
+            what = "a positive length" if not spacing > 0.0 else f"at most {CLOUDS.max_width_m:g}"
             raise InputError.about("spacing", f"must be {what} in m, got {spacing}.")
         chosen = replace(chosen, spacing=float(spacing))
     if basis is not None:

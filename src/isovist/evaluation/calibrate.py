@@ -28,7 +28,7 @@ from isovist.localization.locate import locate
 from isovist.maps.floor import standing_places
 from isovist.poses import Pose
 from isovist.sensing.models.lidar2d import Lidar
-from isovist.sensing.models.simulate import random_scans
+from isovist.sensing.models.simulate import Placement, random_scans
 from isovist.sensing.scan import Scan
 from isovist.simulation.plans import HELD_OUT, KINDS, draw_plan
 from isovist.storage.files import existing_file, quote, replace_file
@@ -52,13 +52,14 @@ def try_plan(number: int, scans: int, seed: int, rate: Rate | None = None) -> Li
     kind = kind_of(number)
     plan = draw_plan(kind, (seed, number))
     atlas = build(plan.world)
-    places, asked = standing_places(plan.built, CLEARANCE, 0.0), []
+    placement = Placement(positions=standing_places(plan.built, CLEARANCE, 0.0))
+    asked = []
     for k in range(scans):
         name = list(SENSORS)[(number + k) % len(SENSORS)]
         ((truth, scan),) = random_scans(
             plan.built, plan.reality, SENSORS[name], 1,
             seed=int(np.random.SeedSequence((seed, number, k)).generate_state(1)[0]),
-            places=places,
+            placement=placement,
         )  # fmt: skip
         there = Pose(plan.scale * truth.x, plan.scale * truth.y, truth.yaw)
         answer = locate(atlas, scan)

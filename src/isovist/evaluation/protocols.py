@@ -27,7 +27,7 @@ from isovist.maps.kinds import AnyMap
 from isovist.poses import AnyPose, Pose
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.models.lidar2d import Lidar
-from isovist.sensing.models.simulate import random_scans
+from isovist.sensing.models.simulate import Placement, random_scans
 from isovist.sensing.models.spinning import SpinningLidar
 from isovist.sensing.scan import Scan
 
@@ -103,10 +103,8 @@ def simulated_trials(
         lean: In 3D, largest random roll and pitch of the sensor, in rad; the scans omit them.
     """
     seen = bare_walls(world) if reality is None else reality
-    scans = random_scans(
-        world, seen, lidar, count, seed=seed, clearance=clearance, height=height,
-        any_attitude=any_attitude, lean=lean,
-    )  # fmt: skip
+    placement = Placement(clearance, height, any_attitude, lean)
+    scans = random_scans(world, seen, lidar, count, seed=seed, placement=placement)
     return [Trial(lambda scan=scan: scan, pose) for pose, scan in scans]  # type: ignore[misc]
 
 

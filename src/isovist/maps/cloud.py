@@ -7,14 +7,9 @@ import numpy as np
 from isovist.arrays import FloatArray, readonly
 from isovist.maps.grid2d.occupancy_map import Cell
 from isovist.maps.grid3d.voxel_map import VoxelMap, check_points
+from isovist.maps.settings import CloudSettings
 
-SIDES = (0.1, 0.2, 0.4, 0.8)
-"""Sides of the cells that clouds become, in m."""
-USUAL = 0.2
-LARGEST = 1 << 26
-"""Cells of a block that is still described within 4 GB."""
-SEVERAL = 3
-"""Points of most cells that are small enough: with fewer, walls have holes."""
+SETTINGS = CloudSettings()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,29 +26,31 @@ class Cloud:
 
     def returns(self) -> "Cloud":
         """Return the cloud without points at the origin, as sensors write a missing return."""
-        met = self.points.any(axis=1)
-        strengths = None if self.intensities is None else readonly(self.intensities[met])
-        return Cloud(readonly(self.points[met]), strengths)
+        valid = self.points.any(axis=1)
+        intensities = None if self.intensities is None else readonly(self.intensities[valid])
+        return Cloud(readonly(self.points[valid]), intensities)
 
-    def voxels(self, resolution: float, *, rest: Cell = Cell.FREE, fewest: int = 1) -> VoxelMap:
+    def voxels(self, resolution: float, *, rest: Cell = Cell.FREE, min_points: int = 1) -> VoxelMap:
         """Return a voxel map whose cells with points are occupied; see `VoxelMap.from_points`."""
         return VoxelMap.from_points(
-            self.points, resolution, reflectance=self.intensities, rest=rest, fewest=fewest
+            self.points, resolution, reflectance=self.intensities, rest=rest, min_points=min_points
         )
 
     def resolution(self) -> float:
-        """Return a suitable cell side, in m: 0.2, or what the density and size allow.
+        """Return a suitable side of the cells, in m, by the density and the size of the cloud.
 
-        0.1 where half of the cells that hold points hold three, so that walls stay closed; 0.4 or
-        0.8 where the block would have more than 2²⁶ cells otherwise.
+        It is 0.1 if half of the cells with points have three, so that walls stay closed; else 0.2;
+        and 0.4 or 0.8 if the block would have more than 2²⁶ cells otherwise.
         """
-        p = check_points(self.points)
-        size = np.ptp(p, axis=0)
-        small = [side for side in SIDES if np.prod(size / side + 3.0) <= LARGEST]
-        if not small or small[0] >= USUAL:
-            return max(small[0] if small else SIDES[-1], USUAL)
-        place = np.floor((p - p.min(axis=0)) / small[0]).astype(np.int64)
-        counts = np.unique(
-            (place[:, 0] << 42) | (place[:, 1] << 21) | place[:, 2], False, False, True
-        )[1]
-        return small[0] if np.median(counts) >= SEVERAL else USUAL
+        points = check_points(self.points)
+        size = np.ptp(points, axis=0)
+        side = SETTINGS.fine_cell_m
+        while np.prod(size / side + 3.0) > SETTINGS.max_cells and side < SETTINGS.coarse_cell_m:
+            side *= 2.0
+        if side >= SETTINGS.usual_cell_m:
+            return side
+        cell = np.floor((points - points.min(axis=0)) / side).astype(np.int64)
+        flat = (cell[:, 0] << 42) | (cell[:, 1] << 21) | cell[:, 2]
+        counts = np.unique(flat, return_counts=True)[1]
+        is_dense = np.median(counts) >= SETTINGS.min_points_per_cell
+        return side if is_dense else SETTINGS.usual_cell_m

@@ -1,4 +1,4 @@
-"""Depth images as scans in space.
+"""Turn depth images into 3D scans.
 
 A pinhole camera with focal lengths f_x, f_y and centre (c_x, c_y), in pixels, sees at pixel (u, v)
 of depth z along its axis the point
@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 
 from isovist.arrays import ArrayLike, FloatArray, as_floats, check_whole
 from isovist.errors import InputError
+from isovist.sensing.settings import DepthSettings
 
 if TYPE_CHECKING:
     from isovist.poses import AnyPose
     from isovist.sensing.cloud_scan import CloudScan
 
-LEAST, MOST = 0.05, 200.0
-"""Between these, in m, lies the middle depth of an image that is in m."""
+SETTINGS = DepthSettings()
 MILLIMETRES = 1000.0
+"""Millimetres in a metre."""
 
 
 def cloud_of_depth(
@@ -42,9 +43,9 @@ def cloud_of_depth(
         image: Depths along the axis of the camera, shape (height, width): whole numbers in mm, as
             cameras write them, others in m.
         intrinsics: (f_x, f_y, c_x, c_y) or the matrix of the camera, shape (3, 3), in pixels.
-        stride: Take every so many pixels along both axes.
-        range_max: Longest range that counts, in m.
-        T_robot_sensor: Where the camera sits; its x axis looks ahead.
+        stride: Use every `stride`-th pixel along both axes.
+        range_max: Largest range of the sensor, in m.
+        T_robot_sensor: Pose of the camera on the robot; its x axis looks ahead.
         roll: Roll of the robot against gravity, in rad.
         pitch: Pitch of the robot against gravity, in rad.
     """
@@ -67,14 +68,14 @@ def cloud_of_depth(
     z = depth[::stride, ::stride]
     right, down = (u - cx) / fx * z, ((v - cy) / fy)[:, None] * z
     points = np.stack([z, -right, -down], axis=-1).reshape(-1, 3)
-    seen = np.isfinite(points).all(axis=1) & (points[:, 0] > 0.0)
+    valid = np.isfinite(points).all(axis=1) & (points[:, 0] > 0.0)
     return Scan.from_points(
-        points[seen], range_max=range_max, T_robot_sensor=T_robot_sensor, roll=roll, pitch=pitch
+        points[valid], range_max=range_max, T_robot_sensor=T_robot_sensor, roll=roll, pitch=pitch
     )
 
 
 def _camera(intrinsics: ArrayLike, shape: tuple[int, ...]) -> tuple[float, float, float, float]:
-    """Focal lengths and centre, in pixels."""
+    """Return focal lengths and centre (f_x, f_y, c_x, c_y), in pixels."""
     if intrinsics is None:
         raise InputError(
             "A depth image needs `intrinsics`: fx, fy, cx and cy in pixels, got None.",
@@ -103,18 +104,18 @@ def _camera(intrinsics: ArrayLike, shape: tuple[int, ...]) -> tuple[float, float
 
 
 def _check_unit(depth: FloatArray, raw: NDArray[Any]) -> None:
-    """An error when the depths cannot be in the unit that their kind stands for."""
-    seen = depth[np.isfinite(depth) & (depth > 0.0)]
-    if seen.size == 0:
+    """Check that the depths are plausible in the unit that their type stands for."""
+    valid = depth[np.isfinite(depth) & (depth > 0.0)]
+    if valid.size == 0:
         raise InputError(
             "The depth image has no depth above 0: every pixel is missing.",
             code="empty",
             field="depth",
         )
-    middle = float(np.median(seen))
-    if LEAST <= middle <= MOST:
+    median = float(np.median(valid))
+    if SETTINGS.min_median_m <= median <= SETTINGS.max_median_m:
         return
     kind = "numbers with a point are in m" if raw.dtype.kind == "f" else "whole numbers are in mm"
     raise InputError(
-        f"The middle depth of the image would be {middle:g} m; {kind}. Convert them.", field="depth"
+        f"The middle depth of the image would be {median:g} m; {kind}. Convert them.", field="depth"
     )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from isovist.settings import Settings, setting
+from isovist.settings import Settings, unvaried
 
 # fmt: off
 
@@ -11,123 +11,100 @@ from isovist.settings import Settings, setting
 class GroundSettings(Settings):
     """How the ground is found in a 3D scan (`levelling`)."""
 
-    patch_m: float = setting(
-        0.5, unit="m", range=(0.01, 10.0),
-        raises="fewer, larger patches of ground", evidence="not varied")
-    max_height_m: float = setting(
+    patch_m: float = unvaried(
+        0.5, unit="m", range=(0.01, 10.0), raises="fewer, larger patches of ground")
+    max_height_m: float = unvaried(
         0.5, unit="m", range=(0.0, 100.0),
-        raises="returns higher above the sensor help to tell walls from ground",
-        evidence="not varied")
-    min_depth_m: float = setting(
-        0.3, unit="m", range=(0.0, 100.0),
-        raises="ground must lie farther below the sensor", evidence="not varied")
-    max_distance_m: float = setting(
+        raises="returns higher above the sensor help to tell walls from ground")
+    min_depth_m: float = unvaried(
+        0.3, unit="m", range=(0.0, 100.0), raises="ground must lie farther below the sensor")
+    max_distance_m: float = unvaried(
         25.0, unit="m", range=(0.1, 1000.0),
-        raises="ground that is seen at a grazing angle counts too", evidence="not varied")
-    max_residual_m: float = setting(
-        0.1, unit="m", range=(0.0, 10.0),
-        raises="rougher ground still makes a plane", evidence="not varied")
-    max_slope_deg: float = setting(
-        15.0, unit="°", range=(0.0, 89.0),
-        raises="steeper ground is found, walls more often too", evidence="not varied")
-    max_rise_m: float = setting(
+        raises="ground that is seen at a grazing angle counts too")
+    max_residual_m: float = unvaried(
+        0.1, unit="m", range=(0.0, 10.0), raises="rougher ground still makes a plane")
+    max_slope_deg: float = unvaried(
+        15.0, unit="°", range=(0.0, 89.0), raises="steeper ground is found, walls more often too")
+    max_rise_m: float = unvaried(
         0.2, unit="m", range=(0.0, 10.0),
-        raises="patches with more difference in height count as ground", evidence="not varied")
-    flat_share: float = setting(
+        raises="patches with more difference in height count as ground")
+    flat_share: float = unvaried(
         0.7, unit="1", range=(0.0, 1.0),
-        raises="more of the returns of a patch must lie within `max_rise_m`", evidence="not varied")
-    planes: int = setting(
-        300, unit="1", range=(1, 100_000),
-        raises="more random planes are tried; slower", evidence="not varied")
-    min_patches: int = setting(
-        12, unit="1", range=(3, 100_000),
-        raises="more scans count as scans without ground", evidence="not varied")
-    max_share_below: float = setting(
-        0.05, unit="1", range=(0.0, 1.0),
-        raises="tables are taken for ground more often", evidence="not varied")
-    min_share: float = setting(
-        0.4, unit="1", range=(0.0, 1.0),
-        raises="more of the patches must lie on the plane", evidence="not varied")
-    min_tilt_deg: float = setting(
+        raises="more of the returns of a patch must lie within `max_rise_m`")
+    planes: int = unvaried(
+        300, unit="1", range=(1, 100_000), raises="more random planes are tried; slower")
+    min_patches: int = unvaried(
+        12, unit="1", range=(3, 100_000), raises="more scans count as scans without ground")
+    max_share_below: float = unvaried(
+        0.05, unit="1", range=(0.0, 1.0), raises="tables are taken for ground more often")
+    min_share: float = unvaried(
+        0.4, unit="1", range=(0.0, 1.0), raises="more of the patches must lie on the plane")
+    min_tilt_deg: float = unvaried(
         0.8, unit="°", range=(0.0, 15.0),
-        raises="more scans stay as they are; 0.8° moves ends at 30 m by 0.4 m",
-        evidence="not varied")
+        raises="more scans stay as they are; 0.8° moves ends at 30 m by 0.4 m")
 
 
 @dataclass(frozen=True, slots=True)
 class PlaneSettings(Settings):
     """How planes of a 3D scan are found that tell the vertical (`planes`)."""
 
-    vote_spacing_deg: float = setting(
-        4.0, unit="°", range=(0.1, 45.0),
-        raises="fewer returns vote", evidence="not varied")
-    neighbour_spacing_deg: float = setting(
-        1.5, unit="°", range=(0.1, 45.0),
-        raises="patches are larger", evidence="not varied")
-    neighbours: int = setting(
-        30, unit="1", range=(3, 1000),
-        raises="patches are larger", evidence="not varied")
-    max_variance_ratio: float = setting(
-        0.1, unit="1", range=(0.0, 1.0),
-        raises="rougher and more elongated patches vote", evidence="not varied")
-    min_cosine: float = setting(
+    vote_spacing_deg: float = unvaried(
+        4.0, unit="°", range=(0.1, 45.0), raises="fewer returns vote")
+    neighbour_spacing_deg: float = unvaried(
+        1.5, unit="°", range=(0.1, 45.0), raises="patches are larger")
+    neighbours: int = unvaried(
+        30, unit="1", range=(3, 1000), raises="patches are larger")
+    max_variance_ratio: float = unvaried(
+        0.1, unit="1", range=(0.0, 1.0), raises="rougher and more elongated patches vote")
+    min_cosine: float = unvaried(
         0.2, unit="1", range=(0.001, 1.0),
-        raises="surfaces that are seen at a grazing angle weigh less", evidence="not varied")
-    same_plane_deg: float = setting(
-        6.0, unit="°", range=(0.1, 45.0),
-        raises="more normals vote for one plane", evidence="not varied")
-    max_planes: int = setting(
-        6, unit="1", range=(1, 100),
-        raises="more directions may be up; slower", evidence="not varied")
-    min_vote_share: float = setting(
-        0.02, unit="1", range=(0.0, 1.0),
-        raises="small planes do not count", evidence="not varied")
-    max_walls: int = setting(
-        4, unit="1", range=(2, 100),
-        raises="more pairs of planes may be walls; slower", evidence="not varied")
-    min_wall_sine: float = setting(
+        raises="surfaces that are seen at a grazing angle weigh less")
+    same_plane_deg: float = unvaried(
+        6.0, unit="°", range=(0.1, 45.0), raises="more normals vote for one plane")
+    max_planes: int = unvaried(
+        6, unit="1", range=(1, 100), raises="more directions may be up; slower")
+    min_vote_share: float = unvaried(
+        0.02, unit="1", range=(0.0, 1.0), raises="small planes do not count")
+    max_walls: int = unvaried(
+        4, unit="1", range=(2, 100), raises="more pairs of planes may be walls; slower")
+    min_wall_sine: float = unvaried(
         0.8, unit="1", range=(0.0, 1.0),
-        raises="two walls must be closer to a right angle; 0.8 is 53°", evidence="not varied")
-    same_direction_deg: float = setting(
-        10.0, unit="°", range=(0.1, 45.0),
-        raises="fewer, more different directions may be up", evidence="not varied")
+        raises="two walls must be closer to a right angle; 0.8 is 53°")
+    same_direction_deg: float = unvaried(
+        10.0, unit="°", range=(0.1, 45.0), raises="fewer, more different directions may be up")
 
 
 @dataclass(frozen=True, slots=True)
 class StationarySettings(Settings):
     """When scans are of a robot that stands still, and how they are merged (`stationary`)."""
 
-    max_variation_m: float = setting(
+    max_variation_m: float = unvaried(
         0.2, unit="m", range=(0.0, 10.0),
-        raises="scans of a robot that moves are merged more often", evidence="not varied")
-    min_return_share: float = setting(
-        0.5, unit="1", range=(0.0, 1.0),
-        raises="a direction needs a return in more of the scans", evidence="not varied")
-    min_agreement: float = setting(
+        raises="scans of a robot that moves are merged more often")
+    min_return_share: float = unvaried(
+        0.5, unit="1", range=(0.0, 1.0), raises="a direction needs a return in more of the scans")
+    min_agreement: float = unvaried(
         0.8, unit="1", range=(0.0, 1.0),
-        raises="more directions must be as before; people who walk by must cover fewer",
-        evidence="not varied")
-    max_scans: int = setting(
+        raises="more directions must be as before; people who walk by must cover fewer")
+    max_scans: int = unvaried(
         20, unit="1", range=(1, 10_000),
-        raises="less noise; beyond 20 the cells of the map are the limit", evidence="not varied")
+        raises="less noise; beyond 20 the cells of the map are the limit")
 
 
 @dataclass(frozen=True, slots=True)
 class DepthSettings(Settings):
     """Depths that show that an image is in its right unit (`depth`)."""
 
-    min_median_m: float = setting(
-        0.05, unit="m", range=(0.0, 1000.0),
-        raises="images of near things are refused", evidence="not varied")
-    max_median_m: float = setting(
-        200.0, unit="m", range=(0.0, 1e6),
-        raises="images in mm are taken for metres", evidence="not varied")
+    min_median_m: float = unvaried(
+        0.05, unit="m", range=(0.0, 1000.0), raises="images of near things are refused")
+    max_median_m: float = unvaried(
+        200.0, unit="m", range=(0.0, 1e6), raises="images in mm are taken for metres")
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationSettings(Settings):
     """How simulated scans are drawn (`models.simulate`)."""
 
-    tries_per_scan: int = setting(
+    tries_per_scan: int = unvaried(
         100, unit="1", range=(1, 1_000_000),
-        raises="more poses are tried where the sensor seldom reaches a wall", evidence="not varied")
+        raises="more poses are tried where the sensor seldom reaches a wall")

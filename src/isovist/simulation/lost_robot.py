@@ -19,7 +19,7 @@ from isovist.localization.judge import is_same
 from isovist.poses import Pose
 from isovist.sensing.drift import Drift
 from isovist.sensing.models.lidar2d import Lidar
-from isovist.sensing.models.simulate import random_scans
+from isovist.sensing.models.simulate import Placement, random_scans
 from isovist.sensing.models.spinning import SpinningLidar
 from isovist.settings import checked_settings
 from isovist.simulation.robot import Robot, RobotSettings, Step
@@ -150,7 +150,7 @@ def ambiguous_starts(
         probe, height = lidar, 0.0 if ground.level is None else ground.level.height
     places = random_scans(
         atlas.world, bare_walls(atlas.world), probe, tries * count, seed=seed,
-        clearance=settings.body[1], height=height,
+        placement=Placement(settings.body[1], height),
     )  # fmt: skip
     for k, (place, _) in enumerate(places):
         truth = Pose.from_vector(place.vector[:3])

@@ -21,7 +21,7 @@ from isovist.atlas.matching.windows import is_even
 from isovist.errors import InputError
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing.models.lidar2d import Lidar
-from isovist.sensing.models.simulate import check_lidar, random_scans
+from isovist.sensing.models.simulate import Placement, check_lidar, random_scans
 from isovist.sensing.models.spinning import SpinningLidar
 from isovist.settings import checked_settings
 from isovist.storage.files import PathLike, replace_file
@@ -172,7 +172,9 @@ def survey(
     tell = progress if progress is not None else lambda _share: None
     outlook = look_out(atlas, lidar, chosen, locating, lambda share: tell(0.3 * share))
     walls = bare_walls(atlas.world)
-    scans = random_scans(atlas.world, walls, lidar, most, seed=seed, height=outlook.height)
+    scans = random_scans(
+        atlas.world, walls, lidar, most, seed=seed, placement=Placement(height=outlook.height)
+    )
     chance, share, error, asked = predict(
         atlas, outlook, scans, chosen, locating, lambda part: tell(0.3 + 0.7 * part)
     )

@@ -125,7 +125,7 @@ VOXELS = [
     (lambda: VoxelMap.from_points(CLOUD, 0.01), "resolution", LARGE),
     (lambda: VoxelMap.from_points(CLOUD, 0.1, rest=Cell.UNKNOWN), "resolution", LARGE),
     (lambda: VoxelMap.from_points(CLOUD, 0.1).cells, "resolution", LARGE),
-    (lambda: VoxelMap.from_points(CLOUD, 0.1, fewest=0), "fewest"),
+    (lambda: VoxelMap.from_points(CLOUD, 0.1, min_points=0), "min_points"),
 ]
 
 

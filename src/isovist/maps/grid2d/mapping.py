@@ -24,9 +24,9 @@ from isovist.errors import InputError
 from isovist.maps.grid2d.occupancy_map import Cell
 from isovist.poses import unit_vectors
 
-MARGIN = 2
-PARTS = 8
-"""Beams are counted in so many parts, and progress is told after each."""
+MARGIN_CELLS = 2
+PASSES = 8
+"""Beams are counted in this many passes, with a call of `progress` after each."""
 MAX_CELLS = 1 << 26
 
 
@@ -70,24 +70,25 @@ def count(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], FloatArray]:
     """Count hits and misses per cell, shapes (height, width), and find the grid's corner in m.
 
-    The grid goes around all starts and ends, with a margin.  `progress` is told the share done.
+    The grid goes around all starts and ends, with a margin.  `progress` is called with the share
+    that is done.
     """
     from isovist.compute.grids.mapping import count_hits, mark_passes
 
     points = np.concatenate([starts, ends])
     with np.errstate(over="ignore", invalid="ignore"):
-        corner = np.floor(points.min(axis=0) / resolution - MARGIN) * resolution
-        sizes = np.ceil((points.max(axis=0) - corner) / resolution) + MARGIN
+        corner = np.floor(points.min(axis=0) / resolution - MARGIN_CELLS) * resolution
+        sizes = np.ceil((points.max(axis=0) - corner) / resolution) + MARGIN_CELLS
     check_cells(float(sizes[0]), float(sizes[1]), resolution)
     width, height = (int(size) for size in sizes)
     a, b = ((points - corner) / resolution for points in (starts, ends))
     hits = np.zeros((height, width), dtype=np.int32)
     misses = np.zeros((height, width + 1), dtype=np.int32)
     count_hits(b[returned], hits)
-    for part in range(PARTS):
-        some = slice(part * len(a) // PARTS, (part + 1) * len(a) // PARTS)
-        mark_passes(a[some], b[some], misses)
-        progress((part + 1) / PARTS)
+    for k in range(PASSES):
+        beams = slice(k * len(a) // PASSES, (k + 1) * len(a) // PASSES)
+        mark_passes(a[beams], b[beams], misses)
+        progress((k + 1) / PASSES)
     return hits, np.cumsum(misses, axis=1, dtype=np.int32)[:, :-1], corner
 
 

@@ -28,12 +28,14 @@ from isovist.arrays import (
 from isovist.errors import InputError
 from isovist.maps.base import Hits
 from isovist.maps.grid2d.distance import distance_to, king_moves
+from isovist.maps.settings import MappingSettings
 from isovist.poses import Pose
 
 if TYPE_CHECKING:
     from isovist.maps.grid2d.mapping import Beams
 
 
+MAPPING = MappingSettings()
 MAX_TOLERANCE = 1000.0
 """Largest tolerance of an outline, in m: larger ones leave nothing of any building."""
 
@@ -101,10 +103,10 @@ class OccupancyMap:
         cls,
         scans: "Sequence[Beams]",
         poses: ArrayLike,
-        resolution: float = 0.05,
+        resolution: float = MAPPING.resolution_m,
         *,
         maximum: float = np.inf,
-        share: float = 0.25,
+        share: float = MAPPING.occupied_share,
         progress: Callable[[float], None] = lambda _: None,
     ) -> "OccupancyMap":
         """Make a map from scans with known poses, by counting hits and misses.
@@ -134,7 +136,7 @@ class OccupancyMap:
     def from_segments(
         cls,
         segments: ArrayLike,
-        resolution: float = 0.05,
+        resolution: float = MAPPING.resolution_m,
         *,
         outside: Cell = Cell.UNKNOWN,
         reflectance: FloatArray | None = None,

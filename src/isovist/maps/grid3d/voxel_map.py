@@ -1,11 +1,12 @@
 """Maps of cubic cells: free, occupied or unknown.
 
 Rays are exact: they go from face to face in float64 and end where they first touch a cell that is
-not free; cells are closed, so a ray along a face of a wall ends there too.  Small boxes are kept
-whole, one byte per cell, and one more once rays are cast; of large ones only blocks of cells that
-hold walls are kept (`maps.grid3d.grids`).
+not free.  Cells are closed, so a ray along a face of a wall ends there too.  Small maps are dense,
+with one byte per cell, and one more once rays are cast; large maps store only the blocks of cells
+that contain walls (`maps.grid3d.grids`).
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -24,17 +25,17 @@ from isovist.maps.grid2d.occupancy_map import (
     checked_cells,
     checked_reflectance,
 )
-from isovist.maps.grid3d.blocks import blocks_of
+from isovist.maps.grid3d.blocks import Shape, blocks_of
 from isovist.maps.grid3d.grids import MAX_DENSE_CELLS, Grid, grid_of_cells, grid_of_walls
 from isovist.maps.grid3d.ray_fields import RayGrid
+from isovist.maps.settings import CloudSettings
+from isovist.renamed import accept_old_names
 
 if TYPE_CHECKING:
     from isovist.maps.surfaces.mesh_map import MeshMap
 
 MAX_CELLS = 1 << 30
-FEWEST_POINTS = 100
-WIDEST = 2000.0  # m; a wider cloud is rather in mm
-
+CLOUDS = CloudSettings()
 MAX_INDEX = 2.0**53
 """Cells from the origin: beyond it floats do not tell one from the next."""
 
@@ -83,6 +84,7 @@ class VoxelMap:
         return cls(grid_of_cells(checked_cells(codes)), resolution, np.asarray(corner), values)
 
     @classmethod
+    @accept_old_names
     def from_points(
         cls,
         points: ArrayLike,
@@ -90,7 +92,7 @@ class VoxelMap:
         *,
         reflectance: ArrayLike | None = None,
         rest: Cell = Cell.FREE,
-        fewest: int = 1,
+        min_points: int = 1,
     ) -> "VoxelMap":
         """Make a map from a cloud of points on surfaces, shape (k, 3), in m.
 
@@ -102,59 +104,36 @@ class VoxelMap:
             reflectance: One value per point, shape (k,); a cell has the mean of its points.
             rest: What the cells without points are.  A cloud alone cannot tell free space from
                 the inside of walls, which rays seldom reach.
-            fewest: Points that make a cell occupied.
+            min_points: Number of points that make a cell occupied.
         """
-        p = check_points(points)
+        cloud = check_points(points)
         check_length("resolution", resolution)
-        if fewest < 1:
-            raise InputError.about("fewest", f"must be at least 1 point, got {fewest}.")
-        ends = np.floor(np.stack([p.min(0), p.max(0)]) / resolution)
-        if not np.abs(ends).max() < MAX_INDEX:
-            raise InputError(
-                f"The cloud lies up to {np.abs(p).max():.3g} m from its origin, too far for cells "
-                f"of {resolution:g} m.",
-                code="too_large",
-            )
-        first, last = ends.astype(np.int64)
-        low = first - 1
-        columns, rows, levels = (int(k) for k in last - low + 2)
-        shape = levels, rows, columns
-        blocks_of(shape)
+        if min_points < 1:
+            raise InputError.about("min_points", f"must be at least 1 point, got {min_points}.")
+        low, shape = _block_around(cloud, resolution)
         if reflectance is not None or rest != Cell.FREE:
             check_size(shape, "map")
-        flat = np.zeros(len(p), dtype=np.int64)
+        flat = np.zeros(len(cloud), dtype=np.int64)
         for axis in (2, 1, 0):  # one by one: clouds are large
             flat *= shape[2 - axis]
-            flat += np.floor(p[:, axis] / resolution).astype(np.int64) - low[axis]
-        met, counts = _counted(flat, levels * rows * columns)
+            flat += np.floor(cloud[:, axis] / resolution).astype(np.int64) - low[axis]
+        cells, counts = _count_points(flat, shape)
         values = None
         if reflectance is not None:
-            given = as_floats("reflectance", reflectance, (len(p),))
-            try:
-                sums = np.bincount(flat, given, minlength=levels * rows * columns)
-            except MemoryError:
-                raise InputError(
-                    f"Reflectances of {columns} × {rows} × {levels} cells take more memory than "
-                    "there is. Take a coarser `resolution`, cut the cloud, or leave its "
-                    "intensities out.",
-                    code="too_large",
-                    field="resolution",
-                ) from None
-            values = sums.astype(np.float64, copy=False)
-            values[met] /= counts
-        grid = grid_of_walls(met[counts >= fewest], shape)
+            own = as_floats("reflectance", reflectance, (len(cloud),))
+            values = _sum_by_cell(flat, own, shape)
+            values[cells] /= counts
+        grid = grid_of_walls(cells[counts >= min_points], shape)
         if rest != Cell.FREE:
-            cells = grid.array()
-            grid = grid_of_cells(np.where(cells == Cell.OCCUPIED, cells, np.uint8(rest)))
-        return cls(grid, resolution, low * resolution, values)
+            codes = grid.array()
+            grid = grid_of_cells(np.where(codes == Cell.OCCUPIED, codes, np.uint8(rest)))
+        return cls(grid, resolution, low.astype(np.float64) * resolution, values)
 
     @classmethod
     def from_mesh(cls, mesh: "MeshMap", resolution: float) -> "VoxelMap":
-        """Make a map from a mesh, whose faces make every cell that they touch occupied.
+        """Make a map from a mesh: every cell that a face touches is occupied.
 
-        See `maps.grid3d.voxelise`.
-
-        In a closed mesh the cells outside its free space are unknown.
+        In a closed mesh the cells outside its free space are unknown (`maps.grid3d.voxelise`).
 
         Args:
             mesh: The faces.
@@ -174,8 +153,10 @@ class VoxelMap:
     def cells(self) -> NDArray[np.uint8]:
         """The `Cell` codes, uint8, shape (levels, rows, columns), along z, y and x.  Read-only.
 
-        Where they are kept by blocks they are laid out anew at every call, and an error where there
-        are more than 2³⁰.
+        For a map in blocks each call makes a new array.
+
+        Raises:
+            InputError: If there are more than 2³⁰ cells.
         """
         check_size(self.shape, "map")
         return readonly(self.grid.array())
@@ -242,13 +223,43 @@ class VoxelMap:
         return cast_grid_rays(cast, self.skip.parts, start, along, maximum, self.resolution)
 
 
-def _counted(cells: IntArray, most: int) -> tuple[IntArray, IntArray]:
-    """Which cells of so many are listed, ascending, and how often each, shape (k,) both."""
-    if most > MAX_DENSE_CELLS:
-        return np.unique(cells, return_counts=True)
-    every = np.bincount(cells)
-    met = np.flatnonzero(every)
-    return met, every[met]
+def _block_around(points: FloatArray, resolution: float) -> tuple[IntArray, Shape]:
+    """Return the first cell (x, y, z) of the block around points, with a border, and its shape."""
+    ends = np.floor(np.stack([points.min(0), points.max(0)]) / resolution)
+    if not np.abs(ends).max() < MAX_INDEX:
+        raise InputError(
+            f"The cloud lies up to {np.abs(points).max():.3g} m from its origin, too far for cells "
+            f"of {resolution:g} m.",
+            code="too_large",
+        )
+    first, last = ends.astype(np.int64)
+    columns, rows, levels = (int(k) for k in last - first + 3)
+    blocks_of((levels, rows, columns))
+    return first - 1, (levels, rows, columns)
+
+
+def _count_points(flat: IntArray, shape: Shape) -> tuple[IntArray, IntArray]:
+    """Return the cells with points, ascending, and how many each has, shape (k,) both."""
+    if math.prod(shape) > MAX_DENSE_CELLS:
+        return np.unique(flat, return_counts=True)
+    counts = np.bincount(flat)
+    cells = np.flatnonzero(counts)
+    return cells, counts[cells]
+
+
+def _sum_by_cell(flat: IntArray, values: FloatArray, shape: Shape) -> FloatArray:
+    """Return the sum of the values in each cell of a block, shape (cells,)."""
+    try:
+        sums = np.bincount(flat, values, minlength=math.prod(shape))
+    except MemoryError:
+        levels, rows, columns = shape
+        raise InputError(
+            f"Reflectances of {columns} × {rows} × {levels} cells take more memory than there is. "
+            "Take a coarser `resolution`, cut the cloud, or leave its intensities out.",
+            code="too_large",
+            field="resolution",
+        ) from None
+    return np.asarray(sums, dtype=np.float64)
 
 
 def check_points(points: ArrayLike) -> FloatArray:
@@ -256,9 +267,9 @@ def check_points(points: ArrayLike) -> FloatArray:
     p = np.asarray(points, dtype=np.float64)
     if p.ndim != 2 or p.shape[1] != 3:
         raise InputError.about("points", f"must have shape (any, 3), got {p.shape}.")
-    if len(p) < FEWEST_POINTS:
+    if len(p) < CLOUDS.min_points:
         raise InputError(
-            f"A cloud needs at least {FEWEST_POINTS} points to be a map, got {len(p)}.",
+            f"A cloud needs at least {CLOUDS.min_points} points to be a map, got {len(p)}.",
             code="empty",
         )
     bad = np.flatnonzero(~np.isfinite(p).all(axis=1))
@@ -270,22 +281,22 @@ def check_points(points: ArrayLike) -> FloatArray:
         )
     with np.errstate(over="ignore"):
         size = np.ptp(p, axis=0)
-    if size.max() > WIDEST:
+    if size.max() > CLOUDS.max_width_m:
         raise InputError(
-            f"The cloud spans {size[0]:.6g} × {size[1]:.6g} × {size[2]:.6g} m. Is it in "
-            f"millimetres? Scale it to m (scale=0.001), or cut it to at most {WIDEST:.0f} m.",
+            f"The cloud spans {size[0]:.6g} × {size[1]:.6g} × {size[2]:.6g} m. Is it in mm? Scale "
+            f"it to m (scale=0.001), or cut it to at most {CLOUDS.max_width_m:.0f} m.",
             code="too_large",
         )
     return p
 
 
-def check_size(shape: tuple[int, ...], whole: str) -> None:
-    """Check that a grid has no more cells than allowed; `whole` names what to cut if so."""
+def check_size(shape: tuple[int, ...], source: str) -> None:
+    """Check that a grid has no more cells than allowed; `source` names what to cut if so."""
     levels, rows, columns = shape
     if float(levels) * rows * columns > MAX_CELLS:
         raise InputError(
             f"The map would have {columns} × {rows} × {levels} cells, and the most is "
-            f"{MAX_CELLS}. Take a coarser `resolution` or cut the {whole}.",
+            f"{MAX_CELLS}. Take a coarser `resolution` or cut the {source}.",
             code="too_large",
             field="resolution",
         )

@@ -1,4 +1,6 @@
-"""What a simulated sensor sees from random places of a map, in the plane and in space."""
+"""Simulate scans from random places of a 2D or 3D map."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,9 +15,40 @@ from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.spinning import SpinningLidar
 from isovist.sensing.scan import Scan
+from isovist.sensing.settings import SimulationSettings
 
-TRIES = 100
-"""Places that are tried for each one wanted: from some the sensor reaches no wall."""
+SETTINGS = SimulationSettings()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placement:
+    """Where and how a simulated sensor stands on a map.
+
+    Attributes:
+        clearance: Minimum distance to walls on all sides, in m.
+        height: Height of the sensor above the floor, in m; for 3D maps only.
+        any_attitude: In 3D, turn the sensor at random; its scans do not tell the attitude.
+        max_tilt: In 3D, largest random roll and pitch, in rad; scans with a tilt do not tell it.
+        positions: Possible positions, shape (k, d), in m; those of `standing_places` if `None`.
+    """
+
+    clearance: float = 0.25
+    height: float = 1.0
+    any_attitude: bool = False
+    max_tilt: float = 0.0
+    positions: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.max_tilt < np.pi / 2.0:
+            raise InputError.about(
+                "lean", f"must be from 0° to less than 90°, got {np.degrees(self.max_tilt):g}°."
+            )
+
+    def positions_on(self, world: OccupancyMap | VoxelMap) -> FloatArray:
+        """Return the possible positions on a map, shape (k, d), in m."""
+        if self.positions is not None:
+            return self.positions
+        return standing_places(world, self.clearance, self.height)
 
 
 def random_scans(
@@ -25,66 +58,66 @@ def random_scans(
     count: int,
     *,
     seed: int = 0,
-    clearance: float = 0.25,
-    height: float = 1.0,
-    any_attitude: bool = False,
-    lean: float = 0.0,
-    places: FloatArray | None = None,
+    placement: Placement | None = None,
 ) -> list[tuple[AnyPose, Scan | CloudScan]]:
     """Simulate scans at random places with random headings; return pairs of pose and scan.
 
     Args:
-        world: The map, which says where a sensor can stand (`maps.floor.standing_places`).
-        reality: What the sensor sees, e.g. the walls of the map alone.
+        world: The map, which says where a sensor can stand.
+        reality: What the sensor measures, e.g. the walls of the map alone.
         lidar: The sensor: a spinning one in 3D.
         count: Number of scans.
         seed: Seed of the random numbers.
-        clearance: Least room of the sensor on all sides, in m.
-        height: Height of the sensor above the floor, in m; for 3D maps only.
-        any_attitude: In 3D, turn the sensor at random; its scans do not tell the attitude.
-        lean: In 3D, most roll and pitch of the sensor, in rad; its scans do not tell them.
-        places: The result of `standing_places`, to save time in repeated calls.
+        placement: How the sensor stands.
+
+    Raises:
+        InputError: If the sensor does not suit the map, or reaches a wall almost nowhere.
     """
     if count < 1:
         raise InputError.about("count", f"must be at least 1, got {count}.")
-    if not 0.0 <= lean < np.pi / 2.0:
-        raise InputError.about(
-            "lean", f"must be an angle from 0° to less than 90°, got {np.degrees(lean):g}°."
-        )
+    placement = Placement() if placement is None else placement
     check_lidar(world, lidar)
-    if places is None:
-        places = standing_places(world, clearance, height)
+    positions = placement.positions_on(world)
     random = np.random.default_rng(seed)
-    found: list[tuple[AnyPose, Scan | CloudScan]] = []
-    for _ in range(TRIES * count):
-        place = places[int(random.integers(len(places)))].copy()
-        place[:2] += world.resolution * random.uniform(-0.5, 0.5, 2)
-        yaw = float(random.uniform(-np.pi, np.pi))
-        x, y, *z = (float(v) for v in place)
-        pose = Pose3(x, y, yaw, *z) if z else Pose(x, y, yaw)
+    scans: list[tuple[AnyPose, Scan | CloudScan]] = []
+    for _ in range(SETTINGS.tries_per_scan * count):
+        position = positions[int(random.integers(len(positions)))].copy()
+        position[:2] += world.resolution * random.uniform(-0.5, 0.5, 2)
         try:
-            if (any_attitude or lean) and isinstance(lidar, SpinningLidar):
-                pose = Pose3(x, y, yaw, *z, *random.uniform(-lean, lean, 2))
-                if any_attitude:
-                    pose = Pose3.from_quaternion(random.normal(size=4), place)
-                scan: Scan | CloudScan = lidar.scan(reality, pose, random, tells_tilt=False)
-            else:
-                scan = lidar.scan(reality, pose, random)
-            found.append((pose, scan))
+            scans.append(_scan_at(position, reality, lidar, random, placement))
         except InputError:  # no wall within reach
             continue
-        if len(found) == count:
-            return found
+        if len(scans) == count:
+            return scans
     raise InputError(
         "Almost nowhere on the map does the sensor reach a wall.", code="empty", field="lidar"
     )
+
+
+def _scan_at(
+    position: FloatArray,
+    reality: Map,
+    lidar: Lidar | SpinningLidar,
+    random: np.random.Generator,
+    placement: Placement,
+) -> tuple[AnyPose, Scan | CloudScan]:
+    """Simulate a scan at a position with a random heading, and perhaps a random attitude."""
+    yaw = float(random.uniform(-np.pi, np.pi))
+    x, y, *z = (float(v) for v in position)
+    pose: AnyPose = Pose3(x, y, yaw, *z) if z else Pose(x, y, yaw)
+    if isinstance(lidar, Lidar) or not (placement.any_attitude or placement.max_tilt):
+        return pose, lidar.scan(reality, pose, random)
+    pose = Pose3(x, y, yaw, *z, *random.uniform(-placement.max_tilt, placement.max_tilt, 2))
+    if placement.any_attitude:
+        pose = Pose3.from_quaternion(random.normal(size=4), position)
+    return pose, lidar.scan(reality, pose, random, tells_tilt=False)
 
 
 def check_lidar(world: Map, lidar: Lidar | SpinningLidar) -> None:
     """Check that the lidar is 3D for a 3D map and 2D for a 2D map."""
     if isinstance(lidar, SpinningLidar) != (world.dimension == 3):
         raise InputError(
-            "A map in space needs a spinning lidar, one of the plane a planar one.",
+            "A 3D map needs a SpinningLidar, a 2D map a Lidar.",
             code="wrong_dimension",
             field="lidar",
         )
