@@ -84,6 +84,7 @@ _GROUPS = "Run `pip install --group NAME` in a checkout; for peers, NAME is base
 
 ROWS = (
     Row("name", "Rose", "DirectionalBasis"),
+    Row("name", "available", "available_backends"),
     Row("name", "draw_rose_over_map", "draw_basis_over_map"),
     Row("name", "fine_roses", "fine_bases"),
     Row("name", "fit_rose", "fit_basis"),
@@ -118,6 +119,7 @@ ROWS = (
     Row("attribute", "Gram.rose", "basis"),
     Row("attribute", "Library.side_by_side", "multi_map"),
     Row("attribute", "Fitted.rose", "basis"),
+    Row("module", "isovist.backends.base", "isovist.compute.registry"),
     Row("module", "isovist.bench.explore", "isovist.simulation.lost_robot"),
     Row("module", "isovist.bench.storeys", "isovist.simulation.similar_floors"),
     Row("module", "isovist.bench.worlds", "isovist.simulation.worlds"),
