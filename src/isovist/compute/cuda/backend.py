@@ -282,7 +282,7 @@ class CudaCompute:
         return describe_map(self.device, request)
 
     def search_boxes(self, request: BoxSearchRequest) -> BoxSearchResult | None:
-        """Search by `complete.cu`; `None` where the card has no room for it."""
+        """Search by `branch_and_bound.cu`; `None` where the card has no room for it."""
         return search_boxes(self.device, request)
 
 

@@ -16,11 +16,11 @@ from isovist.compute.cuda.device import BLOCK_THREADS, Argument, Device, DeviceA
 from isovist.compute.requests import BoundRequest, BoxDeficits, BoxSearchRequest, BoxSearchResult
 
 BOUND = Kernel("search.cu", "bound")
-TABULATE = Kernel("complete.cu", "tabulate")
-SAMPLE = Kernel("complete.cu", "sample")
-BOUND_ROUND = Kernel("complete.cu", "bounded")
-FOLLOW_RAYS = Kernel("complete.cu", "seen")
-HALVE = Kernel("complete.cu", "halves")
+TABULATE = Kernel("branch_and_bound.cu", "tabulate")
+SAMPLE = Kernel("branch_and_bound.cu", "sample")
+BOUND_ROUND = Kernel("branch_and_bound.cu", "bound_round")
+FOLLOW_RAYS = Kernel("branch_and_bound.cu", "follow_rays")
+HALVE = Kernel("branch_and_bound.cu", "halve")
 MAX_BEAMS = 256
 """Beams of a scan: eight for each lane of a warp."""
 MAX_INSIDE = 1 << 18

@@ -1,11 +1,11 @@
-// What several sources share.
+// What several sources share: types, the distance to walls, and the beam model.
 
 typedef unsigned char Byte;
 typedef unsigned long long Long;
 
 const double PI = 3.141592653589793;
 
-// Bilinear value and gradient of a field: `compute.fitting.align2d.distance_at`.
+// Bilinear value and gradient of a field at (x, y): `compute.fitting.align2d`.
 __device__ double distance_at(const float *field, int height, int width, double x, double y,
                               double &slope_x, double &slope_y)
 {
@@ -14,8 +14,8 @@ __device__ double distance_at(const float *field, int height, int width, double 
     v = v > 0.0 ? fmin(v, height - 1.000001) : 0.0;
     const int i = (int)u, j = (int)v;
     const double a = u - i, b = v - j;
-    const float *at = field + (long long)j * width + i;
-    const float f00 = at[0], f01 = at[1], f10 = at[width], f11 = at[width + 1];
+    const float *corner = field + (long long)j * width + i;
+    const float f00 = corner[0], f01 = corner[1], f10 = corner[width], f11 = corner[width + 1];
     const double lower = f00 + a * (f01 - f00);
     const double upper = f10 + a * (f11 - f10);
     double value = lower + b * (upper - lower);
@@ -33,20 +33,31 @@ __device__ double distance_at(const float *field, int height, int width, double 
     return value;
 }
 
-// The numbers of `compute.likelihood.beam_model`.
-struct Model {
-    double sigma, longest, hits, brief, nearest, random, beyond, fading, slack, share;
+// The numbers of `compute.likelihood.beam_model`, in its order:
+// sigma, Z, a, b, r0, c, u, lambda, s0, s1.
+struct BeamModel {
+    double sigma, max_range, hit_share, short_share, min_range, random, unknown_hit_share, fading,
+        slack, slack_share;
 };
 
-// Equation (2) of `compute.branch_and_bound.upper_bounds`.
-__device__ double ceiling(const Model &model, double z, double miss, double dark)
+// Density of a hit that is `off` standard deviations from the wall.
+__device__ __forceinline__ double hit_density(double off, double sigma)
 {
-    const double off = fmin(fmax(miss, 0.0), model.slack + model.share * z) / model.sigma;
-    const double hit = exp(-0.5 * (off * off)) / (sqrt(2.0 * PI) * model.sigma);
+    return exp(-0.5 * (off * off)) / (sqrt(2.0 * PI) * sigma);
+}
+
+// Upper bound on the rating of a beam: equation (2) of `compute.branch_and_bound.upper_bounds`.
+//
+// wall, unknown: least distances from the end of the beam to a wall and to unknown space, in m.
+__device__ double upper_bound(const BeamModel &model, double z, double wall, double unknown)
+{
+    const double slack = model.slack + model.slack_share * z;
+    const double hit = hit_density(fmin(fmax(wall, 0.0), slack) / model.sigma, model.sigma);
     double faded = 1.0;
-    if (dark > model.slack && z <= model.longest - model.slack)
-        faded = exp(-model.fading * dark);
-    const double seen = model.hits * hit + model.brief / fmax(z, model.nearest);
-    const double unseen = model.beyond * hit + (1.0 - model.beyond) * model.fading * faded;
-    return log(model.longest * fmax(seen, unseen) + model.random);
+    if (unknown > model.slack && z <= model.max_range - model.slack)
+        faded = exp(-model.fading * unknown);
+    const double known = model.hit_share * hit + model.short_share / fmax(z, model.min_range);
+    const double beyond = model.unknown_hit_share * hit +
+                          (1.0 - model.unknown_hit_share) * model.fading * faded;
+    return log(model.max_range * fmax(known, beyond) + model.random);
 }

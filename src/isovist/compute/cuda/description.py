@@ -219,7 +219,7 @@ def _skip(device: Device, cells: DeviceArray) -> DeviceArray:
     moves = cp.empty_like(padded)
     gaps = _gaps(device, (~is_free).astype(cp.uint8), MAX_KING_MOVES)
     size = _int32((*padded.shape, MAX_KING_MOVES))
-    _for_each_cell(device, "kings", padded.shape, gaps, *size, moves)
+    _for_each_cell(device, "king_moves", padded.shape, gaps, *size, moves)
     return cp.where(is_free, moves + cp.uint8(2), padded - cp.uint8(1))
 
 

@@ -1,4 +1,5 @@
-// What a map of cells looks like to rays and to beams that end: `atlas.data.surfaces` and `maps.grid2d.distance`.
+// Prepare a map of cells for rays and for the ends of beams: `atlas.data.surfaces` and
+// `maps.grid2d.distance`.  A thread takes a cell, unless it says otherwise.
 
 typedef unsigned char Byte;
 
@@ -8,13 +9,13 @@ const int FREE = 0, OCCUPIED = 1, UNKNOWN = 2, EDGE = 3;
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;                           \
     if (x >= width)                                                                                \
         return;                                                                                    \
-    const long long at = (long long)y * width + x;
+    const long long i = (long long)y * width + x;
 
-// Unknown cells nearer than `gap` cells to free ones become free.
+// Copy a map, with unknown cells free that are nearer than `gap` cells to free ones.
 extern "C" __global__ void bridge(const Byte *cells, int height, int width, double gap, Byte *clear)
 {
     EACH_CELL
-    Byte code = cells[at];
+    Byte code = cells[i];
     if (code == UNKNOWN) {
         const int reach = (int)ceil(gap);
         for (int dy = -reach; dy <= reach && code == UNKNOWN; ++dy)
@@ -29,7 +30,7 @@ extern "C" __global__ void bridge(const Byte *cells, int height, int width, doub
                 }
             }
     }
-    clear[at] = code;
+    clear[i] = code;
 }
 
 __device__ __forceinline__ int code_at(const Byte *cells, int height, int width, int y, int x)
@@ -39,14 +40,15 @@ __device__ __forceinline__ int code_at(const Byte *cells, int height, int width,
     return cells[(long long)y * width + x];
 }
 
-// Codes of the cells with a face to a free one, low and high bits, as `sweep.cu` wants them.  A
-// thread for each bit of `height` rows of `width` bits; the map is turned when `turned` says so.
-extern "C" __global__ void surface(const Byte *cells, int rows, int columns, bool turned, int stride,
-                                   int class_bits, int pad, int height, int width, uint2 *words)
+// Write the codes of the cells with a face to a free one, low and high bits, as `sweep.cu` reads
+// them: `height` rows of `width` bits, a bit a thread.
+extern "C" __global__ void surface(const Byte *cells, int rows, int columns, bool is_transposed,
+                                   int stride, int class_bits, int pad, int height, int width,
+                                   uint2 *words)
 {
     EACH_CELL
     const int minor = x % class_bits * stride + x / class_bits - pad;
-    const int v = turned ? minor : y - 1, u = turned ? y - 1 : minor;
+    const int v = is_transposed ? minor : y - 1, u = is_transposed ? y - 1 : minor;
     int code = 0;
     if (v >= -1 && v <= rows && u >= -1 && u <= columns &&
         (code_at(cells, rows, columns, v, u - 1) == FREE ||
@@ -57,43 +59,45 @@ extern "C" __global__ void surface(const Byte *cells, int rows, int columns, boo
     const unsigned low = __ballot_sync(0xffffffffu, code & 1);
     const unsigned high = __ballot_sync(0xffffffffu, code >> 1);
     if ((threadIdx.x & 31) == 0)
-        words[at / 32] = make_uint2(low, high);
+        words[i / 32] = make_uint2(low, high);
 }
 
-// Occupied cells that a free one touches, by a face or by a corner.
-extern "C" __global__ void faces(const Byte *cells, int height, int width, Byte *met)
+// Mark the occupied cells that a free one touches, by a face or by a corner.
+extern "C" __global__ void faces(const Byte *cells, int height, int width, Byte *mask)
 {
     EACH_CELL
-    bool beside = false;
-    if (cells[at] == OCCUPIED)
+    bool is_face = false;
+    if (cells[i] == OCCUPIED)
         for (int dy = -1; dy <= 1; ++dy)
             for (int dx = -1; dx <= 1; ++dx)
-                beside |= code_at(cells, height, width, y + dy, x + dx) == FREE;
-    met[at] = beside;
+                is_face |= code_at(cells, height, width, y + dy, x + dx) == FREE;
+    mask[i] = is_face;
 }
 
-// Steps along its column from each cell to the nearest one that is met, `most` at the most.
-extern "C" __global__ void along_columns(const Byte *met, int height, int width, int most, int *gaps)
+// Count the steps along its column from each cell to the nearest cell of the mask, up to `limit`.
+// A thread takes a column.
+extern "C" __global__ void along_columns(const Byte *mask, int height, int width, int limit,
+                                         int *gaps)
 {
     const int x = blockIdx.x * blockDim.x + threadIdx.x;
     if (x >= width)
         return;
-    int gap = most;
+    int gap = limit;
     for (int y = 0; y < height; ++y) {
-        const long long at = (long long)y * width + x;
-        gap = met[at] ? 0 : min(gap + 1, most);
-        gaps[at] = gap;
+        const long long i = (long long)y * width + x;
+        gap = mask[i] ? 0 : min(gap + 1, limit);
+        gaps[i] = gap;
     }
-    gap = most;
+    gap = limit;
     for (int y = height - 1; y >= 0; --y) {
-        const long long at = (long long)y * width + x;
-        const int below = gaps[at];
-        gap = below == 0 ? 0 : min(gap + 1, most);
-        gaps[at] = min(gap, below);
+        const long long i = (long long)y * width + x;
+        const int below = gaps[i];
+        gap = below == 0 ? 0 : min(gap + 1, limit);
+        gaps[i] = min(gap, below);
     }
 }
 
-// Distance to the nearest cell that is met, from the steps along columns.
+// Compute the distance to the nearest cell of the mask from the steps along columns (`gaps`).
 extern "C" __global__ void along_rows(const int *gaps, int height, int width, float *distance)
 {
     EACH_CELL
@@ -111,15 +115,16 @@ extern "C" __global__ void along_rows(const int *gaps, int height, int width, fl
             best = min(best, d);
         }
     }
-    distance[at] = (float)sqrt((double)best);
+    distance[i] = (float)sqrt((double)best);
 }
 
-// King moves to the nearest cell that is met, from the steps along columns.
-extern "C" __global__ void kings(const int *gaps, int height, int width, int most, Byte *moves)
+// Count king moves to the nearest cell of the mask from the steps along columns, up to `limit`.
+extern "C" __global__ void king_moves(const int *gaps, int height, int width, int limit,
+                                      Byte *moves)
 {
     EACH_CELL
     const int *row = gaps + (long long)y * width;
-    int best = min(row[x], most);
+    int best = min(row[x], limit);
     for (int dx = 1; dx < best; ++dx) {
         if (x - dx < 0 && x + dx >= width)
             break;
@@ -128,5 +133,5 @@ extern "C" __global__ void kings(const int *gaps, int height, int width, int mos
         if (x + dx < width)
             best = min(best, max(dx, row[x + dx]));
     }
-    moves[at] = best;
+    moves[i] = best;
 }

@@ -1,10 +1,11 @@
-// Fit scans to walls and rate poses: `compute.fitting.align2d`, a warp a pose, and `compute.likelihood.score2d`, a beam a
-// thread.
+// Align poses with walls (`compute.fitting.align2d`, a pose a warp) and rate the beams of poses
+// (`compute.likelihood.score2d`, a beam a thread).
 
 #include "common.cuh"
 
-const double REACH = 3.5;
+const double REACH = 3.5; // beams that end farther from walls, in sigmas, have no weight
 
+// Sums over the beams of a pose.
 struct Sums {
     double v[11]; // xx, xy, xa, yy, ya, aa, Σ w, Σ w e², gx, gy, ga
 };
@@ -44,14 +45,19 @@ __device__ Sums sum_beams(const float *field, int height, int width, const doubl
     return sums;
 }
 
+// Take Gauss-Newton steps from each pose, one for each width.
+//
+// ends, widths: in cells, shapes (m, 2) and (steps,).
+// poses: (x, y, yaw) in cells and rad, shape (K, 3).
+// aligned: output, the poses after all steps; sums: output, at these poses, shape (K, 8).
 extern "C" __global__ void align(
     const float *__restrict__ field, int height, int width, const double *__restrict__ ends,
     int m, const double *__restrict__ widths, int steps, double damping,
-    const double *__restrict__ poses, int poses_count, double *__restrict__ moved,
-    double *__restrict__ normal)
+    const double *__restrict__ poses, int pose_count, double *__restrict__ aligned,
+    double *__restrict__ sums)
 {
     const int q = (blockIdx.x * blockDim.x + threadIdx.x) >> 5, lane = threadIdx.x & 31;
-    if (q >= poses_count)
+    if (q >= pose_count)
         return;
     double arm = 0.0;
     for (int k = lane; k < m; k += 32)
@@ -84,25 +90,28 @@ extern "C" __global__ void align(
     }
     const Sums s = sum_beams(field, height, width, ends, m, widths[steps - 1], x, y, yaw);
     if (lane == 0) {
-        moved[3 * q] = x;
-        moved[3 * q + 1] = y;
-        moved[3 * q + 2] = yaw;
+        aligned[3 * q] = x;
+        aligned[3 * q + 1] = y;
+        aligned[3 * q + 2] = yaw;
         for (int k = 0; k < 8; ++k)
-            normal[8 * (long long)q + k] = s.v[k];
+            sums[8 * (long long)q + k] = s.v[k];
     }
 }
 
-// ---- Exact rays: `compute.rays.grid2d` -----------------------------------------------------------
+// ---- Exact rays: `compute.rays.grid2d` -------------------------------------------------------
 
 const int FREE = 3, EDGE = 2, MAXIMUM = 3, WALL = 0, UNKNOWN = 1;
-const double SURE = 1e-11, CLEAR = 1e-7;
+const double SURE = 1e-11; // crossings that differ by more, as a share, are in this order
+const double CLEAR = 1e-7; // a place so far from grid lines, in cells, is in the cell of its float
 
+// a b = p + e without rounding.
 __device__ void two_product(double a, double b, double &p, double &e)
 {
     p = a * b;
     e = fma(a, b, -p);
 }
 
+// a - b = s + e without rounding.
 __device__ void two_difference(double a, double b, double &s, double &e)
 {
     s = a - b;
@@ -110,6 +119,7 @@ __device__ void two_difference(double a, double b, double &s, double &e)
     e = (a - (s - t)) - (b + t);
 }
 
+// Sign of |fx - x| ady - |fy - y| adx, exactly: the terms are added without rounding.
 __device__ __noinline__ int exact_sign(double fx, double x, double ady, double fy, double y,
                                        double adx)
 {
@@ -144,6 +154,7 @@ __device__ __noinline__ int exact_sign(double fx, double x, double ady, double f
     return 0;
 }
 
+// Whether a ray from (x, y) crosses the line at fy before the one at fx.
 __device__ bool y_first(double fx, double x, double ady, double fy, double y, double adx, bool tie)
 {
     const double ax = fabs(fx - x) * ady, ay = fabs(fy - y) * adx;
@@ -153,6 +164,7 @@ __device__ bool y_first(double fx, double x, double ady, double fy, double y, do
     return sign == 0 ? tie : sign > 0;
 }
 
+// Cell in which a ray crosses the line at f, near a guess, between two cells.
 __device__ int last_inside(double guess, int start, int stop, int step, double f, double u,
                            int ahead, double v, double adu, double adv, bool tie)
 {
@@ -167,7 +179,10 @@ __device__ int last_inside(double guess, int start, int stop, int step, double f
     return k;
 }
 
-__device__ double cast_one(const Byte *skip, int rows, int columns, double x, double y, double dx,
+// Length of a ray in cells, `maximum` at most, and what it meets.
+//
+// clear: codes of cells with a border of one; from FREE on, how far a ray may jump.
+__device__ double cast_one(const Byte *clear, int rows, int columns, double x, double y, double dx,
                            double dy, double maximum, int &ending)
 {
     const int height = rows - 2, width = columns - 2;
@@ -181,7 +196,7 @@ __device__ double cast_one(const Byte *skip, int rows, int columns, double x, do
     int ix = (int)x, iy = (int)y;
     ix -= x == ix && sx < 0;
     iy -= y == iy && sy < 0;
-    int code = skip[(long long)(iy + 1) * columns + ix + 1];
+    int code = clear[(long long)(iy + 1) * columns + ix + 1];
     if (code < FREE) {
         ending = code;
         return 0.0;
@@ -222,7 +237,7 @@ __device__ double cast_one(const Byte *skip, int rows, int columns, double x, do
             ix += sx;
             ax += ady;
         }
-        code = skip[(long long)(iy + 1) * columns + ix + 1];
+        code = clear[(long long)(iy + 1) * columns + ix + 1];
         if (code < FREE) {
             const double gap =
                 along_y ? fabs(iy + 1 - ahead_y - y) : fabs(ix + 1 - ahead_x - x);
@@ -239,59 +254,75 @@ __device__ double cast_one(const Byte *skip, int rows, int columns, double x, do
     return maximum;
 }
 
-// ---- What a beam is worth: `compute.likelihood.beam_model` ------------------------------------------------------
+// ---- Ratings of beams: `compute.likelihood.beam_model` ---------------------------------------
 
+enum Kind { EXPLAINED, SHORT, THROUGH, UNSEEN, ASTRAY };
+
+// Rating of a beam of z m whose ray is r m long: equations (1) to (3) of `beam_model`.
+//
+// miss: distance from the end of the beam to where it should end, in m.
+__device__ __forceinline__ double rate_beam(const BeamModel &model, double z, double r, double miss,
+                                            bool is_unseen)
+{
+    const double hit = hit_density(miss / model.sigma, model.sigma);
+    double p;
+    if (is_unseen)
+        p = model.unknown_hit_share * hit +
+            (1.0 - model.unknown_hit_share) * model.fading * exp(-model.fading * fmax(z - r, 0.0));
+    else if (z < r)
+        p = model.hit_share * hit + model.short_share / fmax(r, model.min_range);
+    else
+        p = model.hit_share * hit;
+    return log(model.max_range * p + model.random);
+}
+
+// Rate each beam from each pose.
+//
+// clear, walls: the codes that rays walk on, with unknown cells and without, shape (rows, columns).
+// field: distance to the nearest wall in cells; cell: side of a cell in m.
+// ends: ends of the beams in m, shape (m, 2); poses: (x, y, yaw) in cells and rad, shape (K, 3).
+// ratings, kinds: output, shape (K, m).
 extern "C" __global__ void score(
-    const Byte *__restrict__ skip, const Byte *__restrict__ walls, int rows, int columns,
-    const float *__restrict__ field, double unit, const double *__restrict__ model,
-    const double *__restrict__ ends, int m, const double *__restrict__ poses, int poses_count,
+    const Byte *__restrict__ clear, const Byte *__restrict__ walls, int rows, int columns,
+    const float *__restrict__ field, double cell, const BeamModel *__restrict__ beam_model,
+    const double *__restrict__ ends, int m, const double *__restrict__ poses, int pose_count,
     float *__restrict__ ratings, Byte *__restrict__ kinds)
 {
-    const long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (at >= (long long)poses_count * m)
+    const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= (long long)pose_count * m)
         return;
-    const int q = (int)(at / m), k = (int)(at % m);
+    const int q = (int)(i / m), k = (int)(i % m);
     const double x = poses[3 * q], y = poses[3 * q + 1];
     double s, c;
     sincos(poses[3 * q + 2], &s, &c);
     const double u = ends[2 * k], v = ends[2 * k + 1], z = sqrt(u * u + v * v);
     const double along = (c * u - s * v) / z, across = (s * u + c * v) / z;
-    const double sigma = model[0], longest = model[1], hits = model[2], brief = model[3];
-    const double nearest = model[4], random = model[5], beyond = model[6], fading = model[7];
-    const double slack = model[8], share = model[9];
-    int ending = WALL, other;
+    const BeamModel model = *beam_model;
+    const double max_range = model.max_range / cell;
+    int ending = WALL, wall_ending;
     double r = 0.0;
-    if (share < 1.0) // else nothing can be behind a wall, and no ray need be cast
-        r = cast_one(skip, rows, columns, x, y, along, across, longest / unit, ending) * unit;
+    if (model.slack_share < 1.0) // else nothing can be behind a wall, and no ray need be cast
+        r = cast_one(clear, rows, columns, x, y, along, across, max_range, ending) * cell;
     double wall = r;
-    const bool unseen = ending != WALL && z > r - slack;
-    if (unseen && ending == UNKNOWN)
-        wall = cast_one(walls, rows, columns, x, y, along, across, longest / unit, other) * unit;
-    const bool through = z > wall + slack + share * z;
+    const bool is_unseen = ending != WALL && z > r - model.slack;
+    if (is_unseen && ending == UNKNOWN)
+        wall = cast_one(walls, rows, columns, x, y, along, across, max_range, wall_ending) * cell;
+    const bool is_through = z > wall + model.slack + model.slack_share * z;
     double miss, slope_x, slope_y;
-    if (through)
+    if (is_through)
         miss = z - r;
     else
-        miss = distance_at(field, rows - 2, columns - 2, x + z * along / unit,
-                           y + z * across / unit, slope_x, slope_y) * unit;
-    const double off = miss / sigma;
-    const double hit = exp(-0.5 * (off * off)) / (sqrt(2.0 * 3.141592653589793) * sigma);
-    double p;
-    if (unseen)
-        p = beyond * hit + (1.0 - beyond) * fading * exp(-fading * fmax(z - r, 0.0));
-    else if (z < r)
-        p = hits * hit + brief / fmax(r, nearest);
-    else
-        p = hits * hit;
-    ratings[at] = (float)log(longest * p + random);
+        miss = distance_at(field, rows - 2, columns - 2, x + z * along / cell,
+                           y + z * across / cell, slope_x, slope_y) * cell;
+    ratings[i] = (float)rate_beam(model, z, r, miss, is_unseen);
     Byte kind;
-    if (miss <= 3.0 * sigma && !through)
-        kind = 0;
-    else if (unseen)
-        kind = 3;
-    else if (through)
-        kind = 2;
+    if (miss <= 3.0 * model.sigma && !is_through)
+        kind = EXPLAINED;
+    else if (is_unseen)
+        kind = UNSEEN;
+    else if (is_through)
+        kind = THROUGH;
     else
-        kind = z < r ? 1 : 4;
-    kinds[at] = kind;
+        kind = z < r ? SHORT : ASTRAY;
+    kinds[i] = kind;
 }
