@@ -14,7 +14,7 @@ from time import perf_counter
 import isovist as iv
 from benchmarks.cuda import SENSOR, site
 from isovist.compute.infra import threads
-from isovist.localization.many import asking
+from isovist.localization.answer_stream import asking
 from isovist.localization.workers import Workers
 from isovist.sensing.models.simulate import random_scans
 

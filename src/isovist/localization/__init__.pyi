@@ -1,4 +1,5 @@
 from isovist.localization.answer import radius as radius
+from isovist.localization.answer_stream import asking as asking
 from isovist.localization.attitudes import stances as stances
 from isovist.localization.ceilings import Ceilings as Ceilings
 from isovist.localization.ceilings import bits_of as bits_of
@@ -19,7 +20,6 @@ from isovist.localization.look import agree as agree
 from isovist.localization.look import attempt as attempt
 from isovist.localization.look import look_closer as look_closer
 from isovist.localization.look import look_once as look_once
-from isovist.localization.many import asking as asking
 from isovist.localization.maps import on_map as on_map
 from isovist.localization.maps import search_region as search_region
 from isovist.localization.maps import seek as seek

@@ -9,16 +9,16 @@ Two scans take turns instead, one of which goes on while the card works on the o
 are asked for more (`workers`).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
-from isovist.atlas.base import AnyScan, SearchSpace
+from isovist.atlas.base import AnyScan
 from isovist.compute.infra import threads
 from isovist.compute.registry import use_backend
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
-from isovist.localization.locate import locate
-from isovist.localization.maps import AnyMaps, AnyRegion, site_of
+from isovist.localization.answer_stream import each_answer
+from isovist.localization.maps import AnyMaps, AnyRegion
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.workers import ASKED, Workers, groups_of
 from isovist.renamed import accept_old_names
@@ -89,46 +89,3 @@ def locate_many(
             if progress is not None:
                 progress(len(answers) / len(scans))
     return answers
-
-
-def each_answer(
-    space: AnyMaps | SearchSpace,
-    scans: Sequence[AnyScan | ScanSequence],
-    how: Mapping[str, object],
-    first: int = 0,
-) -> Iterator[Answer]:
-    """Answers in order, as many at once as the backend makes use of.
-
-    Args:
-        space: The map, described, or several by name.
-        scans: Each taken by itself.
-        how: Further arguments of `locate`.
-        first: Number of the first.
-    """
-    ask = asking(space, **how)
-
-    def numbered(number: int, scan: AnyScan | ScanSequence) -> Answer:
-        return ask(first + number, scan)
-
-    if how.get("prove"):  # which takes all cores
-        return (numbered(number, scan) for number, scan in enumerate(scans))
-    with use_backend(how.get("backend")) as active:  # type: ignore[arg-type]
-        return active.map_in_order(numbered, scans)
-
-
-def asking(
-    space: AnyMaps | SearchSpace, **how: object
-) -> Callable[[int, AnyScan | ScanSequence], Answer]:
-    """`locate` with the number of the scan in its errors; arguments are those of `locate`."""
-    with use_backend(how.get("backend")) as active:  # type: ignore[arg-type]
-        how["backend"] = active.name  # which threads do not know by themselves
-    site = site_of(space) if isinstance(space, Mapping) else space
-
-    def ask(number: int, scan: AnyScan | ScanSequence) -> Answer:
-        try:
-            return locate(site, scan, **how)  # type: ignore[arg-type]
-        except InputError as error:
-            error.begin_with(f"Scan {number}")
-            raise
-
-    return ask

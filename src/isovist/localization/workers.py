@@ -20,6 +20,7 @@ from isovist.arrays import check_whole
 from isovist.atlas.base import AnyScan, SearchSpace
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
+from isovist.localization.answer_stream import each_answer
 from isovist.localization.maps import AnyMaps, site_of
 from isovist.sensing.scan_sequence import ScanSequence
 
@@ -227,8 +228,6 @@ def groups_of(scans: Scans, workers: int) -> Iterator[Group]:
 
 def work(read: BinaryIO, write: BinaryIO) -> None:
     """What a worker does, until nothing more is read."""
-    from isovist.localization.many import each_answer
-
     site = pickle.load(read)
 
     def answer(asked: tuple[int, Scans, dict[str, object]]) -> list[Answer]:

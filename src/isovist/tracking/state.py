@@ -101,10 +101,8 @@ def checksum(state: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps(said, sort_keys=True).encode())
 
 
-def from_state(atlas: AnyMaps, state: dict[str, Any]) -> "Tracker":
-    """The tracker that `to_state` was asked of, on the same atlas or the same maps."""
-    from isovist.tracking.tracker import Tracker
-
+def from_state(kind: "type[Tracker]", atlas: AnyMaps, state: dict[str, Any]) -> "Tracker":
+    """Make the tracker that `to_state` saved, on the same atlas or the same maps."""
     try:
         if state["version"] != VERSION:
             raise InputError(
@@ -125,7 +123,7 @@ def from_state(atlas: AnyMaps, state: dict[str, Any]) -> "Tracker":
             )
         localization = _values(state["localization"])
         model = BeamModel(**localization.pop("model"))
-        tracker = Tracker(
+        tracker = kind(
             atlas,
             links=[Link(**_values(link)) for link in state.get("links", ())],
             region=_region_of(state["prior"]),

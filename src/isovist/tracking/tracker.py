@@ -152,7 +152,7 @@ class Tracker(Moving):
     @classmethod
     def from_state(cls, atlas: AnyMaps, state: dict[str, Any]) -> "Tracker":
         """The tracker that `state` was asked of, on the same atlas or the same maps."""
-        return from_state(atlas, state)
+        return from_state(cls, atlas, state)
 
     def update(
         self, odometry: AnyPose | None, scan: AnyScan, *, time: float | None = None
