@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.static_bound import random_hall
-from isovist.localization.certify import certify
+from isovist import certify
 from isovist.poses import Pose
 from isovist.sensing.models.lidar2d import Lidar
 

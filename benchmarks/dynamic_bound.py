@@ -19,8 +19,8 @@ from isovist.arrays import FloatArray
 from isovist.basis import DirectionalBasis
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import Exact
-from isovist.paper.dynamic.dynamic_bound import dynamic_bound
-from isovist.paper.dynamic.observations import Course, PlaceCourse, PoseCourse
+from isovist.paper.dynamic.dynamic_bound import DynamicPremises, dynamic_bound
+from isovist.paper.dynamic.observations import PlaceTrajectory, PoseTrajectory, Trajectory
 from isovist.paper.statements.worlds.scenes import free_points, random_room
 from isovist.paper.static.map_space import MapField
 
@@ -78,13 +78,13 @@ def _try_one(
     )
     moved = motions + _random_errors(rng, motions.shape[0], drift, heading)
     yaw = rng.uniform(-np.pi, np.pi)
-    course: Course
-    real: Course
+    trajectory: Trajectory
+    real: Trajectory
     if heading:
-        course = PoseCourse(descriptor, field.world, motions, weights)
+        trajectory = PoseTrajectory(descriptor, field.world, motions, weights)
         start = np.array([*place, yaw])
     else:
-        course = PlaceCourse(field, motions[:, :2], weights)
+        trajectory = PlaceTrajectory(field, motions[:, :2], weights)
         start = place
     delta = rng.normal(size=len(start))
     delta *= radius * rng.random() ** 0.5 / np.linalg.norm(delta)
@@ -94,16 +94,16 @@ def _try_one(
         errors = moved - motions
         c, s = np.cos(truth[2]), np.sin(truth[2])
         errors[:, :2] = errors[:, :2] @ np.array([[c, -s], [s, c]])
-        real = PoseCourse(descriptor, field.world, motions + errors, weights)
+        real = PoseTrajectory(descriptor, field.world, motions + errors, weights)
     else:
-        real = PlaceCourse(field, moved[:, :2], weights)
+        real = PlaceTrajectory(field, moved[:, :2], weights)
     tally.cases += 1
-    if not (course.free(start) and real.free(truth)):
+    if not (trajectory.is_free(start) and real.is_free(truth)):
         return
     observed, _ = real.at(truth)
     error = rng.normal(size=observed.shape)
     observed = observed + noise * error / np.linalg.norm(error, axis=1, keepdims=True)
-    answer = dynamic_bound(course, start, observed, radius=radius, noise=noise, drift=drift)
+    answer = dynamic_bound(trajectory, start, observed, DynamicPremises(radius, noise, drift))
     size = float(np.linalg.norm(delta))
     if answer.holds:
         tally.held += 1

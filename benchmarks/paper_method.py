@@ -12,9 +12,10 @@ from time import process_time
 
 import numpy as np
 
+from isovist import AtlasSettings, Range
 from isovist.evaluation.protocols import carmen_trials
 from isovist.io.logs.carmen import read_carmen
-from isovist.paper.localizer import paper_localizer
+from isovist.paper import PaperLocalizer, make_basis
 from isovist.poses import wrap_angle
 
 RUNS = ((64, "linear", "euclid"), (64, "logarithmic", "euclid"), (32, "linear", "euclid"),
@@ -27,7 +28,9 @@ def main() -> None:
     print("| channels | signal | norm | nearest node right | right | median m | CPU s |")
     print("|---|---|---|---|---|---|---|")
     for channels, transform, norm in RUNS:
-        localizer = paper_localizer(world, channels=channels, transform=transform, norm=norm)
+        localizer = PaperLocalizer(
+            world, make_basis(2, channels), Range(AtlasSettings().reach, transform), norm
+        )
         assert len(localizer.grid.nodes)  # described before the clock runs
         start, nodes, errors = process_time(), 0, []
         for trial in trials:

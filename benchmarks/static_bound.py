@@ -13,11 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.basis import DirectionalBasis
-from isovist.maps.surfaces.segment_map import SegmentMap
-from isovist.paper.descriptor.descriptor import Descriptor
-from isovist.paper.static.descriptor_grid import DescriptorGrid
-from isovist.paper.static.gauss_newton import static_bound
+from isovist import Descriptor, DirectionalBasis, SegmentMap
+from isovist.paper import DescriptorGrid, MapField, PlaceTrajectory, Premises, static_bound
 
 
 @dataclass
@@ -58,6 +55,7 @@ def try_cases(cases: int, seed: int = 0, per_room: int = 25) -> Tally:
     descriptor = Descriptor(DirectionalBasis.circle(8, 0.5))
     while tally.cases < cases:
         world = random_hall(rng)
+        field = MapField(descriptor, world)
         grid = DescriptorGrid.over(world, descriptor, float(rng.uniform(0.08, 0.3)))
         places = rng.uniform(*world.bounds, (40 * per_room, 2))
         places = places[world.contains(places)][:per_room]
@@ -71,10 +69,9 @@ def try_cases(cases: int, seed: int = 0, per_room: int = 25) -> Tally:
             gap = float(np.linalg.norm(node - place))
             radius = 2.0 * grid.spacing
             near_node = np.linalg.norm(grid.nodes - place, axis=1).min()
-            answer = static_bound(
-                descriptor, world, node,
-                covering_radius=float(near_node), noise=noise, radius=radius,
-            )  # fmt: skip
+            trajectory = PlaceTrajectory(field, np.zeros((1, 2)), np.ones(1))
+            premises = Premises(radius, float(near_node), noise)
+            answer = static_bound(trajectory, node, F_obs, premises, is_node=True)
             if answer.holds and gap > radius:
                 tally.aliases += 1
             if not answer.holds or gap + near_node > radius:

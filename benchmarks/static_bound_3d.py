@@ -19,12 +19,13 @@ from isovist.basis import DirectionalBasis
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import Exact
-from isovist.paper.dynamic.observations import PlaceCourse
-from isovist.paper.static.gauss_newton import gauss_newton
+from isovist.paper.dynamic.observations import PlaceTrajectory
+from isovist.paper.settings import BoundSettings
+from isovist.paper.static.gauss_newton import StepLimits, gauss_newton
 from isovist.paper.static.map_space import MapField
-from isovist.paper.static.static_bound import place_bound
+from isovist.paper.static.static_bound import Premises, static_bound
 
-SAMPLES = 8
+SETTINGS = BoundSettings(place_samples=8)
 BATCH = 100  # places of one seed
 
 
@@ -60,13 +61,15 @@ def try_cases(cases: int, seed: int = 0) -> Tally:
         F_obs = truth + noise * error / np.linalg.norm(error)
         node = nodes[int(np.linalg.norm(F - F_obs, axis=1).argmin())]
         near = float(np.linalg.norm(nodes - place, axis=1).min())
-        course = PlaceCourse(MapField(descriptor, world), np.zeros((1, 3)), np.ones(1))
-        path = gauss_newton(descriptor, world, F_obs, node, steps=3, tolerance=1e-6)
+        trajectory = PlaceTrajectory(MapField(descriptor, world), np.zeros((1, 3)), np.ones(1))
+        path = gauss_newton(
+            descriptor, world, F_obs, node, StepLimits(max_steps=3, tolerance_m=1e-6)
+        )
+        premises = Premises(2.0 * spacing, near, noise)
         for at, is_node in ((node, True), (path.positions[-1], False)):
-            bound = place_bound(
-                course, at, F_obs, covering_radius=near, noise=noise, radius=2.0 * spacing,
-                alias=np.inf, node=is_node, samples=SAMPLES,
-            )  # fmt: skip
+            bound = static_bound(
+                trajectory, at, F_obs, premises, is_node=is_node, settings=SETTINGS
+            )
             gap = float(np.linalg.norm(at - place))
             if not bound.holds or gap > 2.0 * spacing:
                 continue

@@ -42,7 +42,7 @@ from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.sweep.sweep2d import sweep_ranges
 from isovist.paper.basis_fit.separation import fit_to_map
 from isovist.paper.gram.gram import Gram
-from isovist.paper.gram.partial_distances import NORMS, Norm, distances, truncation
+from isovist.paper.gram.partial_distances import NORMS, Norm, PartialFeatures, distances
 from isovist.poses import wrap_angle
 from isovist.sensing.scan import Scan
 
@@ -291,19 +291,19 @@ class Contest:
         if method.name == "context":
             table = _unequal(*nodes, *seen)
         else:
-            tau = truncation(*nodes)
-            table = distances(*nodes, *seen, method.norm, gram=G, tau=tau)
+            parts = PartialFeatures(*nodes), PartialFeatures(*seen)
+            table = distances(*parts, method.norm, gram=G, tau=parts[0].truncation)
         best = table.argmin(axis=1)
         order = np.argsort(table[np.arange(len(table)), best], kind="stable")
         if turning:
             return order, 2.0 * np.pi * steps[best[order]] / RAYS
         few = order[: max(RANKS)]
         rays = ring.turned(np.arange(0, RAYS, 2))
-        tau = truncation(self.rings.values, self.rings.known)
+        tau = PartialFeatures(self.rings.values, self.rings.known).truncation
         yaws = np.zeros(len(order))
         table = distances(
-            self.rings.values[few], self.rings.known[few], rays.values, rays.known,
-            "truncated", tau=tau,
+            PartialFeatures(self.rings.values[few], self.rings.known[few]),
+            PartialFeatures(rays.values, rays.known), "truncated", tau=tau,
         )  # fmt: skip
         yaws[: len(few)] = 2.0 * np.pi * 2.0 * table.argmin(axis=1) / RAYS
         return order, yaws

@@ -22,7 +22,6 @@ from isovist.localization.answer import Certificate as Certificate
 from isovist.localization.answer import Estimate as Estimate
 from isovist.localization.answer import Proof as Proof
 from isovist.localization.answer import Verdict as Verdict
-from isovist.localization.certify import certify as certify
 from isovist.localization.check import Check as Check
 from isovist.localization.check import check as check
 from isovist.localization.hints import Hint as Hint
@@ -39,7 +38,9 @@ from isovist.maps.grid3d.voxel_map import VoxelMap as VoxelMap
 from isovist.maps.surfaces.mesh_map import MeshMap as MeshMap
 from isovist.maps.surfaces.segment_map import SegmentMap as SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor as Descriptor
+from isovist.paper.dynamic.start_fit import StartFit as StartFit
 from isovist.paper.gram.gram import Gram as Gram
+from isovist.paper.static.certify import certify as certify
 from isovist.poses import Pose as Pose
 from isovist.poses import Pose3 as Pose3
 from isovist.sensing.cloud_scan import CloudScan as CloudScan
@@ -58,7 +59,6 @@ from isovist.surveying.survey import write_survey as write_survey
 from isovist.tracking.belief import Belief as Belief
 from isovist.tracking.links import Link as Link
 from isovist.tracking.settings import TrackingSettings as TrackingSettings
-from isovist.tracking.start import StartFit as StartFit
 from isovist.tracking.tracker import Tracker as Tracker
 
 __version__: str

@@ -128,6 +128,7 @@ ROWS = (
     Row("module", "isovist.descriptor.norms", "isovist.paper.descriptor.norms"),
     Row("module", "isovist.descriptor.quadrature", "isovist.paper.descriptor.quadrature"),
     Row("module", "isovist.io.logs.clouds", "isovist.io.logs.cloud_logs"),
+    Row("module", "isovist.localization.certify", "isovist.paper.static.certify"),
     Row("module", "isovist.maps.segments", "isovist.maps.surfaces.segment_map"),
     Row("module", "isovist.roses", "isovist.basis"),
     Row("module", "isovist.sensing.standing", "isovist.sensing.stationary"),
@@ -140,6 +141,7 @@ ROWS = (
     Row("module", "isovist.theory.optimise", "isovist.paper.basis_fit.gradients"),
     Row("module", "isovist.theory.verify.scenes", "isovist.paper.statements.worlds.scenes"),
     Row("module", "isovist.tracking.link_files", "isovist.io.links"),
+    Row("module", "isovist.tracking.start", "isovist.paper.dynamic.start_fit"),
     Row("module", "isovist.viz.answers", "isovist.report.figures.answers"),
     Row("module", "isovist.viz.explorations", "isovist.report.figures.explorations"),
     Row("module", "isovist.viz.figures", "isovist.report.figures.figures"),
@@ -231,6 +233,11 @@ class OldAttribute:
     def __get__(self, instance: object, owner: type) -> Any:
         """Warn, and return the attribute of today's name."""
         return getattr(owner if instance is None else instance, self.row.warn())
+
+
+def moved(module: str, name: str) -> Any:
+    """Import what an older method needs from a room that its own room does not import."""
+    return getattr(import_module(module), name)
 
 
 def todays_name(name: str) -> str:

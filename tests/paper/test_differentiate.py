@@ -34,7 +34,9 @@ def test_what_a_loss_is_worth_in_everything_agrees_with_differences(signal):
 
     def loss(points, corners, directions, epsilon):
         basis = DirectionalBasis.from_directions(directions, epsilon)
-        return (u * plan.moved(corners).moments(points, basis, signal).describe(basis)[0]).sum()
+        return (
+            u * plan.with_corners(corners).moments(points, basis, signal).describe(basis)[0]
+        ).sum()
 
     given = [POINTS, plan.corners, DIRECTIONS, np.array(EPSILON)]
     basis = DirectionalBasis.from_directions(DIRECTIONS, EPSILON)
@@ -104,7 +106,7 @@ def test_a_wall_is_found_to_a_millimetre_from_scans():
     def cost(x):
         corners = plan.corners.copy()
         corners[ends] = x.reshape(2, 2)
-        here = plan.moved(corners)
+        here = plan.with_corners(corners)
         moments = here.moments(places, basis)
         gap = moments.describe(basis)[0] - seen
         pulled = here.pull(moments, basis, 2.0 * gap / gap.size)

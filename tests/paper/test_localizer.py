@@ -11,11 +11,12 @@ from isovist import Descriptor, Pose3, SpinningLidar, write_map, write_scan
 from isovist.paper import (
     DescriptorGrid,
     PaperLocalizer,
-    band_of,
+    PartialFeatures,
     distances,
-    layer,
     paper_basis,
     paper_room,
+    sensor_layer,
+    view_of,
 )
 
 pytestmark = pytest.mark.slow
@@ -94,7 +95,7 @@ def test_scans_in_space_are_located_on_voxels_and_meshes(kind):
     scan = lidar.scan(world, truth, np.random.default_rng(1))
     localizer = PaperLocalizer(
         world, iv.DirectionalBasis.fibonacci(48), iv.Range(20.0), spacing=0.5,
-        region=layer(world), view=band_of(scan),
+        region=sensor_layer(world), view=view_of(scan),
     )  # fmt: skip
     away, turn = gap(localizer.locate(scan).pose, truth)
     assert away < 0.15
@@ -180,7 +181,7 @@ def test_distances_agree_with_their_definitions():
     M = rng.normal(size=(6, 6))
     G = M @ M.T
     found = {
-        norm: distances(A, seen, B, known, norm, gram=G, tau=0.7)
+        norm: distances(PartialFeatures(A, seen), PartialFeatures(B, known), norm, gram=G, tau=0.7)
         for norm in ("euclid", "gram", "truncated")
     }
     for k in range(5):

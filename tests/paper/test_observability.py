@@ -1,4 +1,4 @@
-"""Courses, the descriptor in the frame of the body, and the Gramian of a motion."""
+"""Trajectories, the descriptor in the frame of the body, and the Gramian of a motion."""
 
 import numpy as np
 import pytest
@@ -11,16 +11,16 @@ from isovist import Cell, Descriptor, DirectionalBasis, Intensity, OccupancyMap,
 from isovist.basis import Bump
 from isovist.paper import (
     Exact,
-    PoseCourse,
-    check_view,
+    PoseTrajectory,
+    SegmentView,
     free_points,
     gramian_along,
     gramians,
     observe,
     place_exact,
     random_field,
+    rotate_basis,
     time_weights,
-    turned,
 )
 from isovist.tracking import Gramian, carry, whiten
 
@@ -31,16 +31,16 @@ BASIS = DirectionalBasis.circle(8, 0.5)
 few = settings(max_examples=25)
 
 
-def pose_course(rng, world, start, arm=1.0):
+def pose_trajectory(rng, world, start, arm=1.0):
     """A random drive, told in some frame of its own, that stays in free space from this start."""
     while True:
         poses = [Pose(*rng.normal(size=3))]
         for _ in range(9):
             poses.append(poses[-1] @ Pose(rng.uniform(0.0, 0.06), 0.0, rng.normal(0.0, 0.3)))
         when = np.cumsum(rng.uniform(0.05, 0.3, 10))
-        course = PoseCourse.along(Descriptor(BASIS), world, poses, when, arm=arm)
-        if course.free(start):
-            return course
+        trajectory = PoseTrajectory.along(Descriptor(BASIS), world, poses, when, arm=arm)
+        if trajectory.is_free(start):
+            return trajectory
 
 
 def check_slopes(descriptor, world, poses, atol=3e-6):
@@ -70,7 +70,7 @@ def test_the_body_observes_the_descriptor_of_the_turned_basis():
     point = random_point(rng, world, 0.1)
     for yaw in (-2.0, 0.3, 4.0):
         F, K = observe(Descriptor(BASIS), world, np.array([[*point, yaw]]))
-        F_turned, J_turned = Descriptor(turned(BASIS, yaw)).at(world, point, jacobian=True)
+        F_turned, J_turned = Descriptor(rotate_basis(BASIS, yaw)).at(world, point, jacobian=True)
         np.testing.assert_allclose(F[0], F_turned, atol=1e-12)
         np.testing.assert_allclose(K[0, :, :2], J_turned, atol=1e-11)
     # Turning by a channel is a shift, and all channels together do not see the heading.
@@ -86,12 +86,12 @@ def test_by_parts_the_heading_derivative_is_that_of_the_weights():
         world = random_room(rng)
         point, yaw = random_point(rng, world, 0.1)[None], rng.uniform(-4.0, 4.0)
         _, K = observe(Descriptor(BASIS), world, np.array([[*point[0], yaw]]))
-        basis = turned(BASIS, yaw)
-        nodes = place_exact(world, point, world.see(point), basis, Exact(), (), check_view(None))
-        theta = nodes.seen.directions
+        basis = rotate_basis(BASIS, yaw)
+        nodes = place_exact(SegmentView.of(world, point), basis, Exact(), ())
+        theta = nodes.rays.directions
         across = np.stack([-theta[:, 1], theta[:, 0]], axis=1)
         slopes = np.einsum("mnd,md->mn", basis.gradient(theta), across)
-        twin = -(nodes.coefficients * nodes.seen.ranges) @ slopes
+        twin = -(nodes.coefficients * nodes.rays.ranges) @ slopes
         np.testing.assert_allclose(K[0, :, 2], twin, atol=1e-9)
 
 
@@ -113,7 +113,7 @@ def test_at_the_centre_of_a_round_room_turning_on_the_spot_never_shows_the_headi
     ring = 3.0 * unit_vectors(2.0 * np.pi * np.arange(256) / 256)
     world = SegmentMap.from_segments(np.stack([ring, np.roll(ring, -1, axis=0)], axis=1))
     drive = [Pose(0.0, 0.0, 0.4 * k) for k in range(6)]
-    gramian = gramian_along(PoseCourse.along(Descriptor(BASIS), world, drive), [0.0, 0.0, 0.1])
+    gramian = gramian_along(PoseTrajectory.along(Descriptor(BASIS), world, drive), [0.0, 0.0, 0.1])
     assert abs(gramian.least) < 1e-6 * np.trace(gramian.W)
     np.testing.assert_allclose(np.abs(gramian.weakest), [0.0, 0.0, 1.0], atol=1e-6)
 
@@ -122,17 +122,19 @@ def test_adding_one_by_one_is_the_whole():
     rng = np.random.default_rng(4)
     world = random_room(rng)
     start = np.array([*random_point(rng, world, 0.2), 0.3])
-    course = pose_course(rng, world, start, arm=2.5)
-    _, J = course.at(start)
+    trajectory = pose_trajectory(rng, world, start, arm=2.5)
+    _, J = trajectory.at(start)
     gramian = Gramian.pose(arm=2.5)
-    for row, dt in zip(J, course.weights, strict=True):
+    for row, dt in zip(J, trajectory.weights, strict=True):
         gramian = gramian.add(row, float(dt), noise=0.1)
-    whole = gramian_along(course, start, noise=0.1)
+    whole = gramian_along(trajectory, start, noise=0.1)
     np.testing.assert_allclose(gramian.W, whole.W, rtol=1e-10)
-    assert gramian.duration == pytest.approx(course.weights.sum())
+    assert gramian.duration == pytest.approx(trajectory.weights.sum())
     assert gramian.arm == whole.arm == 2.5
     # In m and rad W does not depend on the arm.
-    plain = PoseCourse(course.descriptor, course.world, course.motions, course.weights, 1.0)
+    plain = PoseTrajectory(
+        trajectory.descriptor, trajectory.world, trajectory.motions, trajectory.weights, 1.0
+    )
     information = gramian_along(plain, start, noise=0.1).information
     np.testing.assert_allclose(information, whole.information, rtol=1e-10)
 
@@ -154,7 +156,7 @@ def test_whitening_is_the_inverse_covariance(seed):
 @given(seeds)
 @few
 def test_information_about_a_later_pose_is_carried_to_the_start(seed):
-    """(4) is the chain rule of (2) of `course`: the same whether F or the pose carries it."""
+    """(4) is the chain rule of (2) of `trajectory`: the same whether F or the pose carries it."""
     rng = np.random.default_rng(seed)
     yaw = rng.uniform(-4.0, 4.0)
     motion = Pose(*rng.normal(size=2), rng.uniform(-3.0, 3.0))

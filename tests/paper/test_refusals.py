@@ -23,13 +23,15 @@ from isovist.basis import Band
 from isovist.paper import (
     CircleSum,
     DescriptorGrid,
+    DynamicPremises,
     Exact,
     Lebedev,
     MapField,
     Moments,
     PaperLocalizer,
-    PlaceCourse,
-    PoseCourse,
+    PlaceTrajectory,
+    PoseTrajectory,
+    Premises,
     Sector,
     change_bound,
     check_view,
@@ -41,23 +43,24 @@ from isovist.paper import (
     field_of,
     fine_bases,
     fit_basis,
-    follow_way,
+    fit_start,
     gauss_newton,
     hard_features,
     jacobian_bounds,
+    locate_trajectory,
+    make_basis,
     mean_injectivity,
     observe,
     paper_basis,
-    paper_localizer,
     paper_room,
-    refine_course,
+    refine_chain,
+    refine_start,
     settled_sphere_rule,
     squared_norms,
-    static_bound,
     try_legs,
     walk,
 )
-from isovist.tracking import Gramian, least_needed, refine_chain, refine_start
+from isovist.tracking import Gramian, least_needed
 
 WIDE = DirectionalBasis.circle(4, 0.2)
 ROOM, BASIS, FLAT = paper_room(), paper_basis(), SegmentMap.room(2.0, 2.0)
@@ -78,21 +81,22 @@ def paper(basis=BASIS, signal=None, **options):
 
 
 def bound(observed=(3, 8), **options):
-    course = PlaceCourse.along(FIELD, [[p.x, p.y] for p in POSES], np.arange(3.0))
-    return dynamic_bound(course, [1.0, 1.0], np.zeros(observed), **{"radius": 0.1} | options)
+    trajectory = PlaceTrajectory.along(FIELD, [[p.x, p.y] for p in POSES], np.arange(3.0))
+    return dynamic_bound(
+        trajectory, [1.0, 1.0], np.zeros(observed), DynamicPremises(**{"radius": 0.1} | options)
+    )
 
 
-def sure(**options):
-    wanted = {"covering_radius": 0.1, "noise": 0.0, "radius": 0.1}
-    return static_bound(F, ROOM, [1.0, 1.0], **wanted | options)
+def premises(**options):
+    return Premises(**{"covering_radius": 0.1, "noise": 0.0, "radius": 0.1} | options)
 
 
 def box(low, high, pitch=0.25):
     return jacobian_bounds(FIELD, low, high, pitch=pitch)
 
 
-def course(**options):
-    return PoseCourse.along(F, ROOM, options.pop("odometry", [Pose()] * 2), **options)
+def trajectory(**options):
+    return PoseTrajectory.along(F, ROOM, options.pop("odometry", [Pose()] * 2), **options)
 
 
 def chain(odometry, drift):
@@ -157,8 +161,8 @@ def chain(odometry, drift):
         (None, "too_large", lambda: DescriptorGrid.over(ROOM, F, 1e-6)),
         ("F_obs", "invalid_value", lambda: gauss_newton(F, ROOM, np.ones(3), [1.0, 1.0])),
         (None, "not_free", lambda: gauss_newton(F, ROOM, np.ones(8), [9.0, 1.0])),
-        ("radius", "invalid_value", lambda: sure(radius=0.0)),
-        ("radius", "invalid_value", lambda: sure(noise=-0.1)),
+        ("radius", "invalid_value", lambda: premises(radius=0.0)),
+        ("radius", "invalid_value", lambda: premises(noise=-0.1)),
         ("radius", "invalid_value", lambda: bound(radius=0.0)),
         ("radius", "invalid_value", lambda: bound(drift=-1.0)),
         ("observed", "invalid_value", lambda: bound((2, 8))),
@@ -167,7 +171,7 @@ def chain(odometry, drift):
         (None, "wrong_dimension", lambda: paper(BALL)),
         (None, "wrong_dimension", lambda: PaperLocalizer(SPACE.world, BASIS)),
         ("norm", "invalid_value", lambda: paper(norm="taxi")),
-        ("profile", "invalid_value", lambda: paper_localizer(ROOM, profile="triangle")),
+        ("profile", "invalid_value", lambda: make_basis(2, profile="triangle")),
         ("observation", "invalid_value", lambda: paper().locate(np.ones(7))),
         (None, "conflict", lambda: paper().locate(np.ones(8), 0.3)),
         (None, "missing", lambda: paper(
@@ -183,21 +187,21 @@ def chain(odometry, drift):
         ("noise", "invalid_value", lambda: Gramian.zero(2).add(np.ones((4, 2)), noise=0.0)),
         ("noise", "invalid_value", lambda: Gramian.zero(2).add(np.ones((4, 2)), noise=-np.eye(4))),
         ("arm", "missing", lambda: Gramian.zero(3).add_information(np.eye(3))),
-        ("odometry", "missing", lambda: course(odometry=[])),
-        ("arm", "invalid_value", lambda: course(arm=0.0)),
-        ("times", "invalid_value", lambda: course(times=[1.0, 1.0])),
+        ("odometry", "missing", lambda: trajectory(odometry=[])),
+        ("arm", "invalid_value", lambda: trajectory(arm=0.0)),
+        ("times", "invalid_value", lambda: trajectory(times=[1.0, 1.0])),
         (None, "wrong_dimension", lambda: observe(Descriptor(BALL), ROOM, np.zeros((1, 3)))),
         (None, "not_free", lambda: observe(F, ROOM, np.array([[9.0, 1.0, 0.0]]))),
-        (None, "not_free", lambda: refine_course(course(), np.zeros((2, 8)), [9.0, 1.0, 0.0])),
-        ("observed", "invalid_value", lambda: refine_course(
-            course(), np.zeros((1, 8)), [1.0, 1.0, 0.0])),
+        (None, "not_free", lambda: fit_start(trajectory(), np.zeros((2, 8)), [9.0, 1.0, 0.0])),
+        ("observed", "invalid_value", lambda: fit_start(
+            trajectory(), np.zeros((1, 8)), [1.0, 1.0, 0.0])),
         ("accuracy", "invalid_value", lambda: least_needed(0.0)),
         ("sigma", "invalid_value", lambda: descriptor_noise(F, SCAN, 0.0)),
         (None, "wrong_dimension", lambda: descriptor_noise(Descriptor(BALL), SCAN, 0.1)),
         ("odometry", "invalid_value", lambda: refine_start(PLANE.atlas, [SCAN], [], Pose())),
         ("odometry", "invalid_value", lambda: chain([], np.empty((0, 3, 3)))),
         ("drift", "invalid_value", lambda: chain([Pose()] * 2, np.eye(3))),
-        (None, "missing", lambda: follow_way(paper(), [SCAN], [Pose()])),
+        (None, "missing", lambda: locate_trajectory(paper(), [SCAN], [Pose()])),
         (None, "empty", lambda: try_legs(FIELD, [1.0, 1.0], np.eye(2), length=9.0)),
         (None, "not_free", lambda: try_legs(FIELD, [9.0, 1.0], np.eye(2))),
         ("legs", "invalid_value", lambda: drive_legs(FIELD, [2.0, 0.8], legs=0)),

@@ -81,9 +81,9 @@ def test_no_place_is_fitted_to_that_stands_before_something_thin():
 def test_the_metric_finds_the_twin_of_every_place_and_none_where_there_is_none():
     basis, signal = iv.DirectionalBasis.circle(16), iv.Range(20.0)
     twins = map_metric(PaperLocalizer(twin_rooms(), basis, signal, spacing=0.4))
-    assert twins.alone < 0.2
+    assert twins.unique_share < 0.2
     alone = map_metric(PaperLocalizer(PLANE.world, basis, signal, spacing=0.4))
-    assert alone.alone > 0.9
+    assert alone.unique_share > 0.9
     assert (alone.resolution > 0.0).all()
 
 

@@ -16,7 +16,7 @@ from isovist import (
     SegmentMap,
     SurfaceGradient,
 )
-from isovist.paper import rim_term, silhouette_term
+from isovist.paper import MeshView, rim_term, silhouette_term
 from isovist.paper.descriptor import faces
 from isovist.sensing import WallHits
 
@@ -106,7 +106,7 @@ def test_in_a_convex_room_only_intensities_have_a_silhouette_term(seed):
     errs = errors(world, [Range(), Intensity()], step=0.05)
     assert errs[0] < 2e-3
     assert errs[1] == pytest.approx(errs[0], rel=1e-6)
-    assert np.abs(silhouette_term(world, POINT, BASIS, Range())).max() < 1e-6
+    assert np.abs(silhouette_term(MeshView(world, POINT), BASIS, Range())).max() < 1e-6
     # An intensity moves with every edge between unlike faces.
     assert errs[2] < 1.5e-2
     assert errs[3] == pytest.approx(1.0)
@@ -132,7 +132,7 @@ def test_a_signal_that_jumps_at_its_longest_range_needs_its_rims(seed):
     truths = differences(world, signals)
     for signal, truth in zip(signals, truths, strict=True):
         _, J = Descriptor(BASIS, signal).at(world, POINT, jacobian=True)
-        bare = J - rim_term(world, POINT, BASIS, signal)
+        bare = J - rim_term(MeshView(world, POINT), BASIS, signal)
         # J is small here, and the differences err: 3 million terms halve what is left.
         assert np.linalg.norm(J - truth) < 6e-2 * np.linalg.norm(truth)
         assert np.linalg.norm(bare - truth) > 0.3 * np.linalg.norm(truth)
@@ -144,14 +144,14 @@ def test_the_rim_on_a_plane_has_the_integral_of_its_circle():
     world = MeshMap.from_arrays(
         floor.vertices, floor.faces, reflectance=np.full(len(floor.faces), 0.8), free="everywhere"
     )
-    term = rim_term(world, np.array([0.0, 0.0, 1.0]), BASIS, Intensity(2.0, 0.3))
+    term = rim_term(MeshView(world, np.array([0.0, 0.0, 1.0])), BASIS, Intensity(2.0, 0.3))
     beta = 2.0 * np.pi * np.arange(4000) / 4000
     flat = np.sqrt(0.75)
     theta = np.stack([flat * np.cos(beta), flat * np.sin(beta), np.full(4000, -0.5)], axis=1)
     expected = 0.5 / 2.0 * 2.0 * np.pi * BASIS.weights(theta).mean(axis=0)
     np.testing.assert_allclose(term[:, 2], -expected, rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(term[:, :2], 0.0, atol=1e-12)
-    assert np.abs(rim_term(world, POINT, BASIS, Range(maximum=2.0))).max() < 1e-12
+    assert np.abs(rim_term(MeshView(world, POINT), BASIS, Range(maximum=2.0))).max() < 1e-12
 
 
 def edge_on():
@@ -184,8 +184,8 @@ def test_the_term_does_not_depend_on_how_the_faces_are_cut():
     ab, bc, ca = (a + b) / 2, (b + c) / 2, (c + a) / 2
     parts = [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
     fine = MeshMap.from_triangles(np.concatenate([np.stack(part, axis=1) for part in parts]))
-    expected = silhouette_term(coarse, POINT, BASIS, Range())
-    found = silhouette_term(fine, POINT, BASIS, Range())
+    expected = silhouette_term(MeshView(coarse, POINT), BASIS, Range())
+    found = silhouette_term(MeshView(fine, POINT), BASIS, Range())
     assert np.linalg.norm(found - expected) < 1e-3 * np.linalg.norm(expected)
 
 
@@ -235,7 +235,10 @@ def test_convex_pieces_are_what_is_left_where_shapes_get_invalid():
         outline = rng.uniform(-1.0, 1.0, (3, 2))
         shades = shapely.polygons(rng.uniform(-1.0, 1.0, (int(rng.integers(1, 6)), 3, 2)))
         left = shapely.difference(shapely.polygons(outline), shapely.union_all(shades))
-        for parts in (faces._convex_rest(outline, shades, 0.0), faces._seen_of(outline, shades)):
+        for parts in (
+            faces._convex_rest(outline, shades, 0.0),
+            faces._visible_triangles(outline, shades),
+        ):
             pieces = shapely.polygons(parts)
             assert shapely.area(pieces).sum() == pytest.approx(left.area, abs=1e-12)
             assert shapely.union_all(pieces).symmetric_difference(left).area < 1e-12
@@ -254,7 +257,7 @@ def test_a_shade_whose_edge_all_but_lies_on_that_of_the_rest_is_not_forgotten():
     shade = shapely.Polygon([
         (x, 0.2657871986613329), (-1.2396210448670149, y), (x, -0.2963356072699914),
     ])  # fmt: skip
-    left = faces._unhidden(rest, np.array([shade]))
+    left = faces._subtract_shades(rest, np.array([shade]))
     assert left.area == pytest.approx(rest.area - shade.area, abs=1e-11)
 
 
@@ -264,6 +267,6 @@ def test_what_geos_gives_up_on_is_cut_into_convex_pieces(monkeypatch):
     wrong = shapely.Polygon(shell, [shapely.box(5.0, 0.0, 6.0, 1.0).exterior])
     outline = np.array([(0.0, 0.0), (4.0, 0.0), (0.0, 4.0)])
     shades = shapely.box([1.0], 1.0, 2.0, 2.0)
-    monkeypatch.setattr(faces, "_unhidden", lambda *_: wrong)
-    area = shapely.area(shapely.polygons(faces._seen_of(outline, shades))).sum()
+    monkeypatch.setattr(faces, "_subtract_shades", lambda *_: wrong)
+    area = shapely.area(shapely.polygons(faces._visible_triangles(outline, shades))).sum()
     assert area == pytest.approx(7.0)

@@ -27,16 +27,20 @@ from isovist.paper import (
     Exact,
     History,
     MapField,
-    PlaceCourse,
-    PoseCourse,
+    PlaceTrajectory,
+    PoseTrajectory,
+    StepLimits,
     convergence_radius,
     descriptor_noise,
+    fit_start,
     gramian_along,
     paper_room,
-    refine_course,
+    refine_chain,
+    refine_start,
+    refine_starts,
 )
-from isovist.tracking import Gramian, carry, least_needed, refine_chain, refine_start, refine_starts
-from isovist.tracking.start import _backwards
+from isovist.paper.dynamic.start_fit import _backwards
+from isovist.tracking import Gramian, carry, least_needed
 
 pytestmark = pytest.mark.slow
 
@@ -70,9 +74,9 @@ def atlas():
 
 def test_with_exact_descriptors_the_start_converges_quadratically():
     truth = np.array([1.3, 1.7, 0.4])
-    course = PoseCourse.along(DESCRIPTOR, ROOM, DRIVE)
-    observed, _ = course.at(truth)
-    fit = refine_course(course, observed, truth + np.array([0.05, -0.04, 0.06]))
+    trajectory = PoseTrajectory.along(DESCRIPTOR, ROOM, DRIVE)
+    observed, _ = trajectory.at(truth)
+    fit = fit_start(trajectory, observed, truth + np.array([0.05, -0.04, 0.06]))
     errors = np.linalg.norm(fit.path - truth, axis=1)
     assert fit.converged
     assert errors[-1] < 1e-12
@@ -84,16 +88,16 @@ def test_with_exact_descriptors_the_start_converges_quadratically():
 
 def test_with_a_known_heading_it_converges_likewise_and_a_bad_step_is_damped():
     field = MapField(DESCRIPTOR, paper_room())
-    course = PlaceCourse.along(field, [[p.x, p.y] for p in DRIVE], 0.5 * np.arange(5))
+    trajectory = PlaceTrajectory.along(field, [[p.x, p.y] for p in DRIVE], 0.5 * np.arange(5))
     truth = np.array([1.3, 1.7])
-    observed, _ = course.at(truth)
-    fit = refine_course(course, observed, [1.5, 1.5])
+    observed, _ = trajectory.at(truth)
+    fit = fit_start(trajectory, observed, [1.5, 1.5])
     assert np.linalg.norm(fit.start - truth) < 1e-11
     assert len(fit.start) == 2
     assert np.linalg.eigvalsh(fit.covariance).min() > 0.0
-    far = refine_course(course, observed, [0.4, 0.3], trust_radius=0.2)
+    far = fit_start(trajectory, observed, [0.4, 0.3], limits=StepLimits(trust_radius_m=0.2))
     assert np.linalg.norm(np.diff(far.path, axis=0), axis=1).max() <= 0.2 + 1e-12
-    assert course.free(far.path).all()
+    assert trajectory.is_free(far.path).all()
 
 
 def test_with_noisy_ranges_the_start_lies_within_its_covariance():
@@ -111,12 +115,12 @@ def test_with_noisy_ranges_the_start_lies_within_its_covariance():
         scans = [lidar.scan(world, p, rng) for p in path]
         observed = np.stack([DESCRIPTOR.of_scan(scan).F for scan in scans])
         sigma = np.stack([descriptor_noise(DESCRIPTOR, scan, noise) for scan in scans])
-        course = PoseCourse.along(DESCRIPTOR, world, path)
-        fit = refine_course(course, observed, start.vector + rng.normal(0.0, 0.02, 3), noise=sigma)
+        trajectory = PoseTrajectory.along(DESCRIPTOR, world, path)
+        fit = fit_start(trajectory, observed, start.vector + rng.normal(0.0, 0.02, 3), noise=sigma)
         assert fit.converged
         gap = error(fit, start)
         squares.append(gap @ np.linalg.solve(fit.covariance, gap))
-        information = gramian_along(course, fit.start, noise=sigma)
+        information = gramian_along(trajectory, fit.start, noise=sigma)
         np.testing.assert_allclose(np.linalg.inv(fit.covariance), information.W, rtol=1e-6)
         assert fit.least == pytest.approx(information.least, rel=1e-9)
     assert 1.0 < np.mean(squares) < 4.0
@@ -146,27 +150,27 @@ def test_the_start_is_refined_once_a_niche_has_told_enough():
     world = SegmentMap.from_segments(walls)
     descriptor = Descriptor(DirectionalBasis.circle(12, 0.3), signal=Range(maximum=3.0))
     path = [Pose(0.3 * k, 0.9, 0.02 * k) for k in range(20)]
-    course = PoseCourse.along(descriptor, world, path)
+    trajectory = PoseTrajectory.along(descriptor, world, path)
     truth, guess = path[0].vector, path[0].vector + np.array([0.15, 0.05, 0.02])
     rng = np.random.default_rng(8)
     scan = Scan(2.0 * np.pi * np.arange(360) / 360, np.full(360, 2.0))
     sigma = descriptor_noise(descriptor, scan, 0.05)
-    observed, _ = course.at(truth)
+    observed, _ = trajectory.at(truth)
     observed = observed + rng.multivariate_normal(np.zeros(12), sigma, len(path))
-    history = History.along(course, guess, noise=sigma)
+    history = History.along(trajectory, guess, noise=sigma)
     needed = least_needed(0.05)
-    first = history.ready(needed)
+    first = history.first_ready(needed)
     assert first is not None
     # The niche begins at 5 m and is seen from 3 m away.
     assert 2.0 <= path[first].x <= 5.0
-    assert history.least[first - 1] < needed <= history.least[first]
-    assert History(history.elapsed[:3], history.W[:3]).ready(needed) is None
+    assert history.min_eigenvalues[first - 1] < needed <= history.min_eigenvalues[first]
+    assert History(history.elapsed[:3], history.W[:3]).first_ready(needed) is None
     # Before, the start can slide along the corridor, and the covariance says so.
-    blind = PoseCourse.along(descriptor, world, path[:3])
-    loose = refine_course(blind, observed[:3], guess, noise=sigma)
+    blind = PoseTrajectory.along(descriptor, world, path[:3])
+    loose = fit_start(blind, observed[:3], guess, noise=sigma)
     assert np.sqrt(loose.covariance[0, 0]) > 1.0
-    some = PoseCourse.along(descriptor, world, path[: first + 1])
-    fit = refine_course(some, observed[: first + 1], guess, noise=sigma)
+    some = PoseTrajectory.along(descriptor, world, path[: first + 1])
+    fit = fit_start(some, observed[: first + 1], guess, noise=sigma)
     assert fit.least >= 0.5 * needed
     assert np.linalg.norm(error(fit, path[0])) < 0.05
 
@@ -174,19 +178,19 @@ def test_the_start_is_refined_once_a_niche_has_told_enough():
 def test_from_within_the_convergence_radius_every_start_converges():
     rng = np.random.default_rng(1)
     truth = np.array([1.3, 1.7, 0.4])
-    course = PoseCourse.along(DESCRIPTOR, ROOM, DRIVE)
-    observed, _ = course.at(truth)
-    radius = convergence_radius(course, truth, largest=0.4)
+    trajectory = PoseTrajectory.along(DESCRIPTOR, ROOM, DRIVE)
+    observed, _ = trajectory.at(truth)
+    radius = convergence_radius(trajectory, truth, largest=0.4)
     assert 1e-3 < radius < 0.4
     for _ in range(10):
         step = rng.normal(size=3)
         step *= radius / np.linalg.norm(step)
-        fit = refine_course(course, observed, truth + step)
+        fit = fit_start(trajectory, observed, truth + step)
         errors = np.linalg.norm(fit.path - truth, axis=1)
         assert (errors[1:] < np.maximum(errors[:-1], 1e-12)).all()
         assert errors[-1] < 1e-11
     corridor = SegmentMap.room(60.0, 2.0)
-    blind = PoseCourse.along(
+    blind = PoseTrajectory.along(
         Descriptor(DirectionalBasis.circle(6, 0.5)), corridor, [Pose(), Pose(0.1)]
     )
     assert convergence_radius(blind, [30.0, 1.0, 0.0], largest=0.2) < radius

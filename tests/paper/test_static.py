@@ -7,6 +7,10 @@ from tests.support.reference import random_point, random_room
 from isovist import Descriptor, SegmentMap
 from isovist.paper import (
     DescriptorGrid,
+    MapField,
+    PlaceTrajectory,
+    Premises,
+    StepLimits,
     gauss_newton,
     injectivity,
     paper_basis,
@@ -38,7 +42,7 @@ def test_gauss_newton_finds_a_place_near_the_start(seed):
 def test_gauss_newton_never_leaves_free_space_or_the_trust_radius():
     world = paper_room()
     F, _ = DESCRIPTOR.at(world, [5.5, 3.5])
-    descent = gauss_newton(DESCRIPTOR, world, F, [0.5, 0.5], trust_radius=0.3)
+    descent = gauss_newton(DESCRIPTOR, world, F, [0.5, 0.5], StepLimits(trust_radius_m=0.3))
     assert world.contains(descent.positions).all()
     assert np.linalg.norm(np.diff(descent.positions, axis=0), axis=1).max() <= 0.3 + 1e-12
 
@@ -56,9 +60,14 @@ def test_the_nearest_node_is_that_of_the_smallest_descriptor_distance():
     assert order[0] == np.argmin(np.abs(grid.F[:, 0] - F[0]))
 
 
+def bound(world, node, premises):
+    trajectory = PlaceTrajectory(MapField(DESCRIPTOR, world), np.zeros((1, 2)), np.ones(1))
+    F, _ = DESCRIPTOR.at(world, node)
+    return static_bound(trajectory, node, F, premises, is_node=True)
+
+
 def test_the_static_bound_is_that_of_the_constants_over_the_disc():
-    options = {"covering_radius": 0.01, "noise": 0.002, "radius": 0.02}
-    told = static_bound(DESCRIPTOR, paper_room(), [1.3, 1.7], **options)
+    told = bound(paper_room(), [1.3, 1.7], Premises(0.02, 0.01, 0.002))
     assert told.holds
     largest, mu = np.linalg.svd(DESCRIPTOR.at(paper_room(), [1.3, 1.7], jacobian=True)[1])[1]
     assert told.mu == pytest.approx(mu)
@@ -69,9 +78,9 @@ def test_the_static_bound_is_that_of_the_constants_over_the_disc():
 
 def test_the_static_bound_says_when_it_cannot_hold():
     """Beside a wall, and in the middle of a long corridor, where J hardly sees motion along it."""
-    world, options = SegmentMap.room(40.0, 2.0), {"covering_radius": 0.2, "noise": 0.0}
+    world = SegmentMap.room(40.0, 2.0)
     beside, corridor = (
-        static_bound(DESCRIPTOR, world, [20.0, y], radius=radius, **options)
+        bound(world, [20.0, y], Premises(radius, 0.2, 0.0))
         for y, radius in ((0.1, 0.3), (1.0, 0.5))
     )
     assert beside.bound == corridor.bound == np.inf

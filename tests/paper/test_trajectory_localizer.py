@@ -9,18 +9,18 @@ from tests.support.sites import PLANE, SPACE, gap
 import isovist as iv
 from isovist import Descriptor, Pose, Pose3, SpinningLidar, write_map
 from isovist.paper import (
-    BeamCourse,
     Beams,
     EqualArea,
     MapField,
     PaperLocalizer,
-    band_of,
+    ScanTrajectory,
     drive_legs,
     field_of,
-    follow_way,
-    layer,
+    locate_trajectory,
     paper_room,
+    sensor_layer,
     try_legs,
+    view_of,
 )
 
 pytestmark = pytest.mark.slow
@@ -49,13 +49,13 @@ def test_a_way_on_cells_is_found_and_its_gramian_grows(mounted):
     scans = [PLANE.look(pose, mount=mount, seed=k) for k, pose in enumerate(truth)]
     localizer = PaperLocalizer(PLANE.world, iv.DirectionalBasis.circle(24), iv.Range(20.0))
     odometry = [Pose(7.0, -3.0, 1.0) @ pose for pose in truth]
-    way = follow_way(localizer, scans, odometry)
+    way = locate_trajectory(localizer, scans, odometry)
     for pose, true in zip(way.poses, truth, strict=True):
         away, turn = gap(pose, true)
         assert away < 0.05
         assert turn < 0.02
-    assert (np.diff(way.history.least) >= -1e-9).all()
-    assert way.history.least[-1] > way.history.least[0]
+    assert (np.diff(way.history.min_eigenvalues) >= -1e-9).all()
+    assert way.history.min_eigenvalues[-1] > way.history.min_eigenvalues[0]
     assert [a.name for a in way.bound.assumptions] == ["T1", "T2", "T3", "T4", "T5", "way"]
     assert not way.bound.holds  # J is a difference quotient on cells
 
@@ -66,9 +66,9 @@ def test_a_way_in_space_is_found():
     scans = [lidar.scan(SPACE.world, p, np.random.default_rng(k)) for k, p in enumerate(truth)]
     localizer = PaperLocalizer(
         SPACE.world, iv.DirectionalBasis.fibonacci(32), iv.Range(20.0), spacing=0.9,
-        region=layer(SPACE.world), view=band_of(scans[0]),
+        region=sensor_layer(SPACE.world), view=view_of(scans[0]),
     )  # fmt: skip
-    way = follow_way(localizer, scans, truth)
+    way = locate_trajectory(localizer, scans, truth)
     for pose, true in zip(way.poses, truth, strict=True):
         away, turn = gap(pose, true)
         assert away < 0.1
@@ -85,9 +85,9 @@ def test_a_way_tells_apart_what_one_scan_cannot():
     scans = [full_scan(world, pose, 360) for pose in truth]
     localizer = PaperLocalizer(world, iv.DirectionalBasis.circle(24), iv.Range(4.0), spacing=0.3)
     first = localizer.locate(scans[0])
-    rival = first.nodes.beyond(1.5)
+    rival = first.nodes.alias_distance(1.5)
     assert rival < 1.01 * first.nodes.distances[0] + 1e-9
-    way = follow_way(localizer, scans, truth)
+    way = locate_trajectory(localizer, scans, truth)
     assert gap(way.poses[-1], truth[-1])[0] < 0.02
     assert way.costs[1] > 1e-3 > 1e6 * way.costs[0]
 
@@ -97,7 +97,7 @@ def test_on_walls_the_way_is_exact_and_its_bound_is_not_exceeded():
     truth = way_from(Pose(1.3, 1.7, 0.3))
     scans = [full_scan(world, pose) for pose in truth]
     localizer = PaperLocalizer(world, iv.DirectionalBasis.circle(12), spacing=0.1)
-    way = follow_way(localizer, scans, truth)
+    way = locate_trajectory(localizer, scans, truth)
     assert gap(way.poses[0], truth[0])[0] < 2e-3
     assert {a.name: a.holds for a in way.bound.assumptions}["T3"]
     assert way.bound.bound == np.inf or gap(way.poses[0], truth[0])[0] <= way.bound.bound
@@ -110,11 +110,11 @@ def test_the_derivative_of_a_course_of_scans_is_that_of_its_sums():
     )
     beams = [Beams.of(PLANE.look(pose, seed=k), [iv.Range(20.0)]) for k, pose in enumerate(truth)]
     motions = np.array([(truth[0].inverse @ pose).vector for pose in truth])
-    course = BeamCourse(PLANE.world, descriptor, beams, motions, np.ones(5))
+    trajectory = ScanTrajectory(PLANE.world, descriptor, beams, motions, np.ones(5))
     start, step = truth[0].vector, np.array([0.05, 0.0, 0.0])
-    F, J = course.at(start)
+    F, J = trajectory.at(start)
     assert (F.shape, J.shape) == ((5, 12), (5, 12, 3))
-    ahead, back = (course.at(start + s)[0] for s in (step, -step))
+    ahead, back = (trajectory.at(start + s)[0] for s in (step, -step))
     np.testing.assert_allclose(J[..., 0], (ahead - back) / 0.1, atol=1e-9)
 
 
@@ -128,12 +128,12 @@ def test_legs_are_tried_as_far_as_they_go_since_the_rate_does_not_know_direction
     J = field.at(place[None])[1][0]
     legs = try_legs(field, place, J.T @ J, length=0.6, count=16)
     # The weakest axis is along the corridor; the rate is one number for all directions.
-    assert legs.rate == pytest.approx(legs.now, rel=1e-6)
-    tried = legs.least >= 0.0
-    assert np.ptp(legs.least[tried]) > 0.02 * legs.now
+    assert legs.rate == pytest.approx(legs.start_eigenvalue, rel=1e-6)
+    tried = legs.min_eigenvalues >= 0.0
+    assert np.ptp(legs.min_eigenvalues[tried]) > 0.02 * legs.start_eigenvalue
     # Towards the pillar there is more to learn than away from it.
     assert legs.best[0] > 0.3
-    assert legs.least.max() > legs.now
+    assert legs.min_eigenvalues.max() > legs.start_eigenvalue
 
 
 def test_the_command_follows_a_log_with_the_method_of_the_paper(tmp_path):
@@ -171,12 +171,12 @@ def test_every_leg_is_the_best_one_of_its_place(space):
     field, start = corridor(space)
     drive = drive_legs(field, start, legs=2, length=0.6, count=6)
     assert drive.places.shape == (3, len(start))
-    assert (np.diff(drive.least) > 0.0).all()
+    assert (np.diff(drive.min_eigenvalues) > 0.0).all()
     np.testing.assert_allclose(np.linalg.norm(np.diff(drive.places, axis=0), axis=1), 0.6)
     J = field.at(start[None])[1][0]
     first = try_legs(field, start, J.T @ J, length=0.6, count=6)
-    assert drive.least[0] == pytest.approx(first.now)
-    assert drive.least[1] == pytest.approx(first.least.max())
+    assert drive.min_eigenvalues[0] == pytest.approx(first.start_eigenvalue)
+    assert drive.min_eigenvalues[1] == pytest.approx(first.min_eigenvalues.max())
 
 
 def test_the_command_line_drives_and_says_where(tmp_path):
@@ -186,9 +186,9 @@ def test_the_command_line_drives_and_says_where(tmp_path):
     said = run(*words, "--json").json["places"]
     drive = drive_legs(field_of(PLAN), [2.0, 0.8], legs=2, length=0.6)
     assert [row["place"] for row in said] == drive.places.tolist()
-    assert [row["lambda_min"] for row in said] == drive.least.tolist()
+    assert [row["lambda_min"] for row in said] == drive.min_eigenvalues.tolist()
     lines = run(*words).out.splitlines()
-    assert lines[0] == f" start  (2.00, 0.80) m   λ_min {drive.least[0]:.4g}"
+    assert lines[0] == f" start  (2.00, 0.80) m   λ_min {drive.min_eigenvalues[0]:.4g}"
     assert lines[2].startswith(" leg 2  (")
 
 
@@ -201,7 +201,7 @@ def test_on_cells_no_leg_comes_too_near_to_a_wall_for_differences(site):
     reach = float(site.world.cast(start, along).ranges[0])
     near = start + (reach - 0.6 * step) * along[0]
     assert site.world.contains(near)
-    assert not field.free(near)
-    assert field.free(start)
+    assert not field.is_free(near)
+    assert field.is_free(start)
     drive = drive_legs(field, start, legs=1, length=0.6, count=6)
-    assert field.free(drive.places).all()
+    assert field.is_free(drive.places).all()

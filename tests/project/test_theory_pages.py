@@ -15,13 +15,13 @@ MODULES = {
     "dynamics": [
         "paper.dynamic.observations", "paper.static.heading", "paper.dynamic.observability",
         "tracking.gramian", "paper.dynamic.dynamic_bound", "paper.dynamic.start_refinement",
-        "tracking.start",
+        "paper.dynamic.start_fit",
     ],
     "optimise": ["paper.basis_fit.gradients", "paper.basis_fit.separation"],
     "paper": [
         "paper.localizer", "paper.static.descriptor_grid", "paper.static.scan_descriptor",
         "paper.gram.partial_distances", "paper.static.scan_gauss_newton",
-        "paper.static.static_bound", "paper.dynamic.trajectory_localizer",
+        "paper.static.static_bound", "paper.static.certify", "paper.dynamic.trajectory_localizer",
         "paper.dynamic.steering", "paper.gram.metric",
     ],
     "silhouettes": [
@@ -37,7 +37,7 @@ MODULES = {
 def _rooms() -> dict[str, str]:
     """Return every module of the paper's chapters by its own name."""
     paths = [path.relative_to(SOURCE) for path in (SOURCE / "paper").rglob("[!_]*.py")]
-    chapters = [p for p in paths if p.parts[1] not in ("statements", "report")]
+    chapters = [p for p in paths if p.parts[1] not in ("statements", "report", "settings.py")]
     return {p.stem: ".".join(p.with_suffix("").parts) for p in chapters}
 
 

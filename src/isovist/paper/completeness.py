@@ -31,10 +31,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist import DirectionalBasis, InputError, SegmentMap
 from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
-from isovist.basis import DirectionalBasis
-from isovist.errors import InputError
-from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.norms import squared_norms
 from isovist.paper.gram.gram import Gram
@@ -83,12 +81,12 @@ def fine_bases(
     if factor <= 0.0:
         raise InputError.about("factor", f"must be positive, got {factor}.")
     make = DirectionalBasis.circle if dimension == 2 else DirectionalBasis.fibonacci
-    plain = [make(n) for n in sizes]
+    bases = [make(n) for n in sizes]
     return tuple(
         DirectionalBasis(
             r.directions, r.profile.with_parameter(factor * r.mesh_norm**2), r.mesh_norm
         )
-        for r in plain
+        for r in bases
     )
 
 

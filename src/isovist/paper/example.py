@@ -8,15 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist import DirectionalBasis, InputError, SegmentMap
 from isovist.arrays import FloatArray, IntArray
-from isovist.basis import DirectionalBasis
-from isovist.basis.profiles import Bump, CosinePower, Profile, Softmax
-from isovist.errors import InputError
-from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.basis import Bump, CosinePower, Profile, Softmax
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import CircleSum, Exact
 from isovist.paper.static.descriptor_grid import DescriptorGrid
-from isovist.paper.static.gauss_newton import Descent, gauss_newton
+from isovist.paper.static.gauss_newton import Descent, StepLimits, gauss_newton
 from isovist.poses import unit_vectors
 
 CONVERGENCE_AT = (1.5, 2.0)
@@ -179,8 +177,8 @@ def run_example(setup: Setup | None = None) -> Example:
         grid=grid,
         order=order,
         distances=distances,
-        descent=gauss_newton(plain, world, F_obs, start, steps=3),
-        descent_exact=gauss_newton(exact, world, F_obs_exact, start, steps=4),
+        descent=gauss_newton(plain, world, F_obs, start, StepLimits(max_steps=3)),
+        descent_exact=gauss_newton(exact, world, F_obs_exact, start, StepLimits(max_steps=4)),
         J=plain.at(world, start, jacobian=True)[1],
         J_exact=exact.at(world, start, jacobian=True)[1],
         J_without_shadow=exact.at(world, start, jacobian=True, shadow=False)[1],

@@ -39,9 +39,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist import DirectionalBasis, InputError
 from isovist.arrays import FloatArray, readonly
-from isovist.basis import DirectionalBasis, Softmax
-from isovist.errors import InputError
+from isovist.basis import Softmax
 from isovist.paper.gram.weight_rules import spread
 
 

@@ -11,6 +11,9 @@ import numpy as np
 
 from isovist.atlas.settings import check_numbers
 
+CHANNELS = 32
+"""Directions of the basis that describes a 2D view (`views`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class SurveyingSettings:

@@ -8,7 +8,7 @@ have, and `spread` turns it into standard deviations with equation (1) of `local
 that σ is what an answer would report at that place.
 
 How distinctly: over the directions Ω in which a wall is in reach, with f(r) = log(1 + r) and the
-basis of `localization.certify`,
+basis of `iv.certify`,
 
     J_i = ∫_Ω ∂f(r(p, θ))/∂(x, y, yaw) w_i(θ) dθ,                                           (1)
     S = G_pp − G_pk G_kp / G_kk,    G = Σ_i J_iᵀ J_i,     μ = √λ_min(S),                    (2)
@@ -33,7 +33,6 @@ from isovist.atlas.matching.beams import Fit
 from isovist.atlas.matching.channels import RAYS
 from isovist.atlas.matching.windows import search_basis
 from isovist.basis.directional_basis import DirectionalBasis
-from isovist.localization.certify import CHANNELS
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import covariances, information
 from isovist.maps.base import Ending
@@ -42,7 +41,7 @@ from isovist.maps.sweep.sweep2d import sweep_ranges
 from isovist.poses import unit_vectors
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.surveying.lattice import thinned
-from isovist.surveying.settings import SurveyingSettings
+from isovist.surveying.settings import CHANNELS, SurveyingSettings
 
 PARTS = 8
 """The directions are swept in so many parts, and progress is told after each."""

@@ -7,12 +7,11 @@ from isovist.tracking.belief import RULES as RULES
 from isovist.tracking.belief import Evidence as Evidence
 from isovist.tracking.gramian import Gramian as Gramian
 from isovist.tracking.gramian import carry as carry
+from isovist.tracking.gramian import fade as fade
 from isovist.tracking.gramian import least_needed as least_needed
 from isovist.tracking.gramian import whiten as whiten
 from isovist.tracking.replay import Update as Update
 from isovist.tracking.replay import summarise as summarise
 from isovist.tracking.replay import unique_way as unique_way
-from isovist.tracking.start import refine_chain as refine_chain
-from isovist.tracking.start import refine_start as refine_start
-from isovist.tracking.start import refine_starts as refine_starts
 from isovist.tracking.state import checksum as checksum
+from isovist.tracking.window import scan_of as scan_of

@@ -35,7 +35,7 @@ from isovist.localization.rules import decide
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import of_robot
 from isovist.poses import AnyPose, Pose
-from isovist.renamed import accept_old_names
+from isovist.renamed import accept_old_names, moved
 from isovist.sensing.drift import Drift
 from isovist.sensing.scan import Scan
 from isovist.sensing.stationary import StationaryScans
@@ -48,9 +48,8 @@ from isovist.tracking.gramian import least_needed
 from isovist.tracking.links import Link, check_links, cross
 from isovist.tracking.moving import Moving
 from isovist.tracking.settings import ON_THE_WAY, TrackingSettings
-from isovist.tracking.start import StartFit
 from isovist.tracking.state import from_state, to_state
-from isovist.tracking.window import refine_frames, settle
+from isovist.tracking.window import settle
 
 DOUBTED = 2.0
 """A scan that falls below the usual by so many times the margin of `judge` is held against what a
@@ -254,16 +253,15 @@ class Tracker(Moving):
         self._last = replace(belief, timing_ms=timing)
         return self._last.told(self.site)
 
-    def refine_start(self, accuracy: float = 0.1) -> tuple[Pose, StartFit] | None:
-        """Where the frames kept began, from all of them at once; `None` while that says too little.
-
-        λ_min must pass what `gramian.least_needed` derives from the noise and the accuracy.
+    def refine_start(self, accuracy: float = 0.1) -> Any:
+        """Refine the pose of the first stored frame with all stored frames.
 
         Args:
-            accuracy: Wanted of the start, in m.
+            accuracy: Required standard deviation of the start, in m.
 
         Returns:
-            T_world_robot at the first frame by the belief, and refined by `start.refine_chain`.
+            T_world_robot at the first frame by the belief, and its `StartFit`. `None` while the
+            least eigenvalue of the information is below `gramian.least_needed`.
         """
         if not isinstance(self._mount, Pose):
             raise InputError.about(
@@ -273,7 +271,8 @@ class Tracker(Moving):
             )
         if len(self.bank) == 0 or self.bank.gramian().least < least_needed(accuracy):
             return None
-        return refine_frames(self.atlas, self.bank, self._mount)
+        refine = moved("isovist.paper.dynamic.start_fit", "refine_frames")
+        return refine(self.atlas, self.bank, self._mount)
 
     def _beams(self, scan: AnyScan) -> Beams:
         """Twice as many as a first fit takes: places are compared by them."""

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray
-from isovist.atlas.base import AnyScan, SearchSpace
+from isovist.atlas.base import AnyScan
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.judge import is_same
 from isovist.localization.look import attempt
@@ -20,7 +20,6 @@ from isovist.sensing.cloud_scan import MIN_RETURNS, CloudScan
 from isovist.sensing.scan import Scan
 from isovist.sensing.scan_sequence import join_scans
 from isovist.tracking.bank import Bank, Frame
-from isovist.tracking.start import StartFit, refine_chain
 
 FRAMES = 3
 """As many as `isovist locate` takes of a log as a rule; more drift apart."""
@@ -30,27 +29,6 @@ def scan_of(frame: Frame, mount: Pose) -> Scan:
     """The beams of a frame of the plane as a scan."""
     x, y = frame.beams.ends.T
     return Scan(np.arctan2(y, x), np.hypot(x, y), T_robot_sensor=mount)
-
-
-def refine_frames(atlas: SearchSpace, bank: Bank, mount: Pose) -> tuple[Pose, StartFit]:
-    """Where the frames of a bank of the plane began, by its first place, and by all of them.
-
-    Args:
-        atlas: The map, described.
-        bank: At least one place.
-        mount: T_robot_sensor.
-    """
-    back = mount.inverse
-    odometry = [Pose.from_vector(frame.T_odom_sensor.vector) @ back for frame in bank.frames]
-    waits = np.diff([frame.time for frame in bank.frames])
-    drift = [
-        bank.drift.covariance(a.inverse @ b, wait)
-        for (a, b), wait in zip(pairwise(odometry), waits, strict=True)
-    ]
-    guess = Pose.from_vector(bank.frames[0].places[0]) @ back
-    scans = [scan_of(frame, mount) for frame in bank.frames]
-    steps = np.reshape(drift, (-1, 3, 3))
-    return guess, refine_chain(atlas, scans, odometry, guess, steps, settings=bank.localization)
 
 
 def _level_scan(frame: Frame) -> AnyScan:

@@ -12,7 +12,7 @@ from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
-from isovist.paper.descriptor.quadrature import Exact, check_view
+from isovist.paper.descriptor.quadrature import Exact, SegmentView
 from isovist.paper.descriptor.shadows import find_jumps
 from isovist.paper.example import TRUE_PLACE, paper_room, profile_of
 from isovist.paper.gram.gram import Gram
@@ -100,7 +100,7 @@ def _comparison(
 def shadows_of(world: SegmentMap, point: FloatArray) -> FloatArray:
     """Return the corners that hide walls and the wall points behind them, shape (k, 4), in m."""
     block = point[None, :]
-    jumps = find_jumps(world, block, world.see(block), check_view(None))
+    jumps = find_jumps(SegmentView.of(world, block))
     near = np.minimum(jumps.before.ranges, jumps.after.ranges)
     far = np.maximum(jumps.before.ranges, jumps.after.ranges)
     is_shadow = (far - near > MIN_SHADOW_M) & np.isfinite(far)

@@ -1,4 +1,4 @@
-"""Bases fitted to a map: gradients in directions and parameter, and an optimiser over them.
+"""Fit bases to a map: gradients in directions and parameter, and an optimiser over them.
 
 Three objectives over places p of a map, each to be made large at a fixed number of directions:
 
@@ -28,9 +28,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
+from isovist import DirectionalBasis, InputError
 from isovist.arrays import FloatArray, IntArray
-from isovist.basis import DirectionalBasis
-from isovist.errors import InputError
 from isovist.paper.descriptor.moments import Moments
 from isovist.paper.descriptor.quadrature import CircleSum, Rule
 from isovist.paper.gram.weight_rules import sphere_rule
@@ -57,14 +56,14 @@ Objective = Callable[[DirectionalBasis], Slope]
 
 @accept_old_names
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
+class OptimizedBasis:
     """An optimised basis.
 
     Attributes:
         basis: The basis.
-        before: Objective of the basis at the start.
-        after: Objective of the optimised one.
-        evaluations: How often the objective was computed.
+        before: Objective of the start.
+        after: Objective of the optimised basis.
+        evaluations: Number of evaluations of the objective.
     """
 
     basis: DirectionalBasis
@@ -74,7 +73,7 @@ class Fitted:
 
 
 def mean_injectivity(moments: Moments) -> Objective:
-    """The objective (1)."""
+    """Return the objective (1)."""
 
     def objective(basis: DirectionalBasis) -> Slope:
         mu, u, v = _smallest(moments.describe(basis)[1])
@@ -84,7 +83,7 @@ def mean_injectivity(moments: Moments) -> Objective:
 
 
 def worst_injectivity(moments: Moments, *, sharpness: float = 50.0) -> Objective:
-    """The objective (2); `sharpness` is β, per unit of μ."""
+    """Return the objective (2); `sharpness` is β, per unit of μ."""
 
     def objective(basis: DirectionalBasis) -> Slope:
         mu, u, v = _smallest(moments.describe(basis)[1])
@@ -96,12 +95,12 @@ def worst_injectivity(moments: Moments, *, sharpness: float = 50.0) -> Objective
 
 
 def captured_energy(moments: Moments, *, ridge: float = 1e-12, terms: int = 512) -> Objective:
-    """The objective (3).
+    """Return the objective (3).
 
     Args:
-        moments: The places.
-        ridge: Of equation (4).
-        terms: Of the sum for G on the circle; on the sphere the degree of its rule is √terms·3.
+        moments: Moments of the places.
+        ridge: Ridge of equation (4).
+        terms: Terms of the sum for G on the circle; the sphere uses a rule of degree 3·√terms.
     """
     d = moments.directions.shape[1]
     rule = CircleSum(terms).rule() if d == 2 else sphere_rule(int(3.0 * np.sqrt(terms)))
@@ -133,14 +132,14 @@ def fit_basis(
     *,
     parameter_range: tuple[float, float] | None = None,
     steps: int = 100,
-) -> Fitted:
-    """Make an objective large from a given basis on, by L-BFGS-B.
+) -> OptimizedBasis:
+    """Maximise an objective by L-BFGS-B, starting from a basis.
 
     Args:
         basis: Where to start; its number of directions is kept.
-        objective: E.g. `mean_injectivity(moments)`.
+        objective: Such as `mean_injectivity(moments)`.
         parameter_range: Smallest and largest parameter of the profile; fixed by default.
-        steps: At most so many iterations.
+        steps: Most iterations.
     """
     n, d = basis.directions.shape
     if parameter_range is not None and not 0.0 < parameter_range[0] < parameter_range[1]:
@@ -165,23 +164,23 @@ def fit_basis(
     def cost(x: FloatArray) -> tuple[float, FloatArray]:
         nonlocal count
         count += 1
-        here = at(x)
-        slope = objective(here)
+        candidate = at(x)
+        slope = objective(candidate)
         lengths = np.linalg.norm(x[: n * d].reshape(n, d), axis=1)
         gradient = (slope.directions / lengths[:, None]).ravel()
         if free:
-            gradient = np.append(gradient, slope.parameter * here.profile.parameter)
+            gradient = np.append(gradient, slope.parameter * candidate.profile.parameter)
         return -slope.value, -gradient
 
-    found = minimize(
+    solution = minimize(
         cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps}
     )
-    best = at(found.x)
-    return Fitted(best, before, objective(best).value, count)
+    best = at(solution.x)
+    return OptimizedBasis(best, before, objective(best).value, count)
 
 
 def _smallest(J: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """μ, shape (P,), with its singular vectors u (P, n) and v (P, d)."""
+    """Return μ, shape (P,), with its singular vectors u (P, n) and v (P, d)."""
     U, s, Vt = np.linalg.svd(J, full_matrices=False)
     return s[:, -1], np.ascontiguousarray(U[:, :, -1]), np.ascontiguousarray(Vt[:, -1, :])
 
@@ -203,7 +202,7 @@ def _injectivity_slope(
 def pull_back(
     basis: DirectionalBasis, theta: FloatArray, b: FloatArray, owners: IntArray, u: FloatArray
 ) -> tuple[FloatArray, float]:
-    """Equation (6), with one u per place, and the same in the parameter."""
+    """Return (6) with one u per place, and the derivative in the parameter."""
     gradient, slope = np.zeros_like(basis.directions), 0.0
     for first in range(0, len(theta), 65_536):
         part = slice(first, first + 65_536)
@@ -220,7 +219,7 @@ def pull_back(
 def _pull_back_gram(
     basis: DirectionalBasis, rule: Rule, w: FloatArray, alpha: FloatArray
 ) -> tuple[FloatArray, float]:
-    """½ Σ_p αᵀ dG α: equation (6) with b = c_t P f_p(θ_t), for all places at once."""
+    """Return ½ Σ_p αᵀ dG α: (6) with b = c_t P f_p(θ_t), for all places at once."""
     t = np.clip(rule.directions @ basis.directions.T, -1.0, 1.0)
     # Σ_p (Pf)(α_j − Pf), with Pf = α·w: needs only A = Σ_p α αᵀ.
     A = alpha.T @ alpha

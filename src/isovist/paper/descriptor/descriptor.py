@@ -1,4 +1,4 @@
-"""The descriptor F(p) of a place, and its Jacobian J(p).
+"""Compute the descriptor F(p) of a place, and its Jacobian J(p).
 
 With weights w_i of a basis and a signal f_p on directions,
 
@@ -27,38 +27,36 @@ from typing import Literal, overload
 
 import numpy as np
 
+from isovist import DirectionalBasis, InputError, MeshMap, Range, Scan, SegmentMap
 from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
-from isovist.basis import Band, DirectionalBasis
-from isovist.errors import InputError
+from isovist.basis import Band
 from isovist.maps.base import Map
-from isovist.maps.surfaces.mesh_map import MeshMap
-from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.faces import place_faces
 from isovist.paper.descriptor.grazing import grazing_faces, grazing_term
 from isovist.paper.descriptor.quadrature import (
     CircleSum,
     EqualArea,
     Exact,
+    Nodes,
     Quadrature,
     Rule,
+    SegmentView,
     cast_signal,
     check_free,
-    check_view,
     place_exact,
     sum_all,
     sum_channels,
 )
 from isovist.paper.descriptor.rims import rim_term
 from isovist.paper.descriptor.shadows import find_jumps, jump_terms
-from isovist.paper.descriptor.silhouette import silhouette_term
+from isovist.paper.descriptor.silhouette import MeshView, silhouette_term
+from isovist.paper.settings import SilhouetteSettings
 from isovist.poses import unit_vectors
 from isovist.renamed import accept_old_names
-from isovist.sensing.scan import Scan
-from isovist.sensing.signals import Range, Signal, WallHits, measured_signal
+from isovist.sensing.signals import Signal, measured_signal
+from isovist.settings import default_of
 
 _BLOCK = 256  # points whose quadrature nodes are held at once
-FINEST, HALVINGS = 1e-9, 26
-"""Tolerance of silhouettes face by face, and how often a panel of theirs is halved."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,14 +75,14 @@ class Observed:
 @accept_old_names
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """A basis, a signal and a quadrature: gives F and J.
+    """A basis, a signal and a quadrature, which together give F and J.
 
     Attributes:
         basis: The weights.
-        signal: What is put on the directions.
+        signal: The function on the directions, such as the range.
         quadrature: How to integrate.  By default `Exact` on maps of segments, a sum of 1024
-            terms on other maps of the plane, and one of 20 000 terms in space, which errs by
-            about 1e-4 of F and 2e-3 of J; `Exact` on a mesh goes face by face.
+            terms on other 2D maps, and one of 20 000 terms in 3D, which errs by
+            about 5e-4 of F and 2e-3 of J; `Exact` on a mesh goes face by face.
         step: Half-width in m of the central differences that stand in for J on maps of cells,
             where it is at least the side of a cell, and on walls when the quadrature is not exact.
     """
@@ -125,45 +123,20 @@ class Descriptor:
         shadow: bool = True,
         view: ArrayLike | Band | None = None,
     ) -> tuple[FloatArray, FloatArray | None]:
-        """F, shape (..., n), and J, shape (..., n, d), or `None` unless asked for.
+        """Describe places: return F, shape (..., n), and J, shape (..., n, d).
 
         Args:
             world: The map.
             points: Places in free space, shape (..., d), in m.
-            jacobian: Whether to compute J too.
+            jacobian: Whether to compute J too; otherwise J is `None`.
             shadow: Set to false to leave out the shadow term of (2), as the paper does, and what
                 the rims at a longest range add.
-            view: Angles that are seen, in the world frame: intervals (from, to) in rad, shape
-                (v, 2), disjoint, counter-clockwise, with `Exact`; in space a `Band`.
+            view: Angles that count, in the world frame: intervals (from, to) in rad, shape
+                (v, 2), disjoint, counter-clockwise, with `Exact`; in 3D a `Band`.
         """
         p = self._check_points(world, points)
         flat = np.ascontiguousarray(p.reshape(-1, p.shape[-1]))
-        quadrature = self._choose(world)
-        if isinstance(quadrature, Exact):
-            if isinstance(world, MeshMap) and view is None:
-                out = self._faced(world, flat, quadrature, jacobian, shadow)
-            elif isinstance(world, SegmentMap) and not isinstance(view, Band):
-                out = self._exact(world, flat, quadrature, jacobian, shadow, check_view(view))
-            else:
-                raise InputError(
-                    "The exact quadrature needs a SegmentMap without a Band, "
-                    "or a MeshMap without a view.",
-                    code="conflict",
-                )
-        else:
-            if view is not None and not (isinstance(view, Band) and world.dimension == 3):
-                raise InputError.about(
-                    "view",
-                    "needs the exact quadrature and a SegmentMap, or a Band in space.",
-                    code="conflict",
-                )
-            rule = quadrature.rule()
-            if view is not None:
-                rule = rule.within(view)
-            if jacobian and isinstance(world, MeshMap):
-                out = self._meshed(world, flat, rule, shadow, view)
-            else:
-                out = self._summed(world, flat, rule, jacobian)
+        out = self._describe(world, flat, jacobian, shadow, view)
         n, d = len(self.basis), p.shape[-1]
         F = np.ascontiguousarray(out[:, :, 0]).reshape(*p.shape[:-1], n)
         if not jacobian:
@@ -171,9 +144,9 @@ class Descriptor:
         return F, np.ascontiguousarray(out[:, :, 1:]).reshape(*p.shape[:-1], n, d)
 
     def of_scan(self, scan: Scan) -> Observed:
-        """F and mass of a scan in the frame of the sensor, equation (3)."""
+        """Describe a 2D scan in the frame of the sensor: F and mass of equation (3)."""
         if self.basis.dimension != 2:
-            raise InputError("A planar scan needs a basis on the circle.", code="wrong_dimension")
+            raise InputError("A 2D scan needs a basis on the circle.", code="wrong_dimension")
         owned = scan.beam_widths[scan.valid]
         w = self.basis.weights(unit_vectors(scan.bearings[scan.valid]))
         strengths = None if scan.intensities is None else scan.intensities[scan.valid]
@@ -181,7 +154,7 @@ class Descriptor:
         return Observed(readonly((f * owned) @ w), readonly(owned @ w))
 
     def difference(self, world: Map) -> float:
-        """Step in m of the differences that J is made of; 0 where it is exact."""
+        """Return the step in m of the differences that J is made of; 0 where J is exact."""
         if isinstance(world, MeshMap) or isinstance(self._choose(world), Exact):
             return 0.0
         return max(self.step, getattr(world, "resolution", 0.0))
@@ -207,41 +180,72 @@ class Descriptor:
         check_free(world, p)
         return p
 
-    def _exact(
+    def _describe(
         self,
-        world: SegmentMap,
+        world: Map,
         points: FloatArray,
-        quadrature: Exact,
         jacobian: bool,
         shadow: bool,
-        view: FloatArray,
+        view: ArrayLike | Band | None,
     ) -> FloatArray:
-        out = np.empty((len(points), len(self.basis), 3 if jacobian else 1))
-        for first in range(0, len(points), _BLOCK):
-            block, rows = points[first : first + _BLOCK], out[first : first + _BLOCK]
-            pieces = world.see(block)
-            nodes = place_exact(
-                world, block, pieces, self.basis, quadrature, self.signal.kinks, view
+        """Return F and, if wanted, J at points (P, d), shape (P, n, 1 + d) or (P, n, 1)."""
+        quadrature = self._choose(world)
+        out = np.empty((len(points), len(self.basis), 1 + points.shape[1] if jacobian else 1))
+        if isinstance(quadrature, Exact):
+            if isinstance(world, MeshMap) and view is None:
+                return self._faced(world, points, quadrature, jacobian, shadow)
+            if isinstance(world, SegmentMap) and not isinstance(view, Band):
+                for first in range(0, len(points), _BLOCK):
+                    block = slice(first, first + _BLOCK)
+                    visible = SegmentView.of(world, points[block], view)
+                    out[block] = self._exact(visible, quadrature, jacobian, shadow)
+                return out
+            raise InputError(
+                "The exact quadrature needs a SegmentMap without a Band, "
+                "or a MeshMap without a view.",
+                code="conflict",
             )
-            parts = [self.signal.values(nodes.seen)[:, None]]
-            if jacobian:
-                parts.append(self.signal.gradients(nodes.seen))
-            value = nodes.coefficients[:, None] * np.concatenate(parts, axis=1)
-            rows[:] = sum_channels(self.basis, nodes.offsets, nodes.seen.directions, value)
-            if jacobian and shadow:
-                jumps = find_jumps(world, block, pieces, view, self.signal.kinks)
-                moved = jump_terms(self.signal, jumps)
-                rows[:, :, 1:] += sum_channels(
-                    self.basis, jumps.offsets, jumps.before.directions, moved
-                )
+        if view is not None and not (isinstance(view, Band) and world.dimension == 3):
+            raise InputError.about(
+                "view",
+                "needs the exact quadrature and a SegmentMap, or a Band in 3D.",
+                code="conflict",
+            )
+        band = view if isinstance(view, Band) else None
+        rule = quadrature.rule() if band is None else quadrature.rule().within(band)
+        if jacobian and isinstance(world, MeshMap):
+            for point, rows in zip(points, out, strict=True):
+                rows[:] = self._meshed(MeshView(world, point, band), rule, shadow)
+            return out
+        return self._summed(world, points, rule, jacobian)
+
+    def _exact(
+        self, view: SegmentView, quadrature: Exact, jacobian: bool, shadow: bool
+    ) -> FloatArray:
+        """Return F and J of points of a map of segments, equation (2)."""
+        nodes = place_exact(view, self.basis, quadrature, self.signal.kinks)
+        out = sum_channels(
+            self.basis, nodes.offsets, nodes.rays.directions, self._integrand(nodes, jacobian)
+        )
+        if jacobian and shadow:
+            jumps = find_jumps(view, self.signal.kinks)
+            terms = jump_terms(self.signal, jumps)
+            out[:, :, 1:] += sum_channels(self.basis, jumps.offsets, jumps.before.directions, terms)
         return out
+
+    def _integrand(self, nodes: Nodes, jacobian: bool) -> FloatArray:
+        """Return the signal and, if wanted, its gradient, times the coefficients of the nodes."""
+        parts = [self.signal.values(nodes.rays)[:, None]]
+        if jacobian:
+            parts.append(self.signal.gradients(nodes.rays))
+        return np.asarray(nodes.coefficients[:, None] * np.concatenate(parts, axis=1))
 
     def _summed(self, world: Map, points: FloatArray, rule: Rule, jacobian: bool) -> FloatArray:
         d = points.shape[1]
         if not jacobian:
             return self._sums(world, points, rule)[:, :, None]
         step = self.difference(world)
-        places = around(points, step).reshape(-1, d)
+        places = stencil(points, step).reshape(-1, d)
         if not np.asarray(world.contains(places)).all():
             raise InputError(
                 f"A point lies within {step:g} m of a wall, too near for differences of F. "
@@ -252,52 +256,44 @@ class Descriptor:
         slopes = (F[:, 1 : d + 1] - F[:, d + 1 :]) / (2.0 * step)
         return np.concatenate([F[:, 0, :, None], np.moveaxis(slopes, 1, 2)], axis=2)
 
-    def _meshed(
-        self, world: MeshMap, points: FloatArray, rule: Rule, shadow: bool, band: Band | None
-    ) -> FloatArray:
+    def _meshed(self, view: MeshView, rule: Rule, shadow: bool) -> FloatArray:
+        """Return F and J of one point of a mesh by a sum over directions, shape (n, 4)."""
         weights = rule.coefficients[:, None] * self.basis.weights(rule.directions)
-        out = np.empty((len(points), len(self.basis), 4))
+        out = np.empty((len(self.basis), 4))
         spacing = float(np.sqrt(rule.coefficients.max()))
-        for point, rows in zip(points, out, strict=True):
-            hits = world.cast(point, rule.directions)
-            seen = WallHits(world, rule.directions, hits.ranges, hits.walls, hits.normals, point)
-            rows[:, 0] = self.signal.values(seen) @ weights
-            edge_on = grazing_faces(world, point, spacing)
-            slopes = np.where(
-                np.isin(hits.walls, edge_on)[:, None], 0.0, self.signal.gradients(seen)
-            )
-            rows[:, 1:] = weights.T @ slopes
-            rows[:, 1:] += grazing_term(
-                world, point, edge_on, self.basis, self.signal, spacing=spacing, seen=band
-            )
-            if shadow:
-                rows[:, 1:] += silhouette_term(world, point, self.basis, self.signal, seen=band)
-                rows[:, 1:] += rim_term(world, point, self.basis, self.signal, seen=band)
+        hits, rays = view.look(rule.directions)
+        out[:, 0] = self.signal.values(rays) @ weights
+        edge_on = grazing_faces(view.world, view.point, spacing)
+        slopes = np.where(np.isin(hits.walls, edge_on)[:, None], 0.0, self.signal.gradients(rays))
+        out[:, 1:] = weights.T @ slopes
+        out[:, 1:] += grazing_term(view, edge_on, self.basis, self.signal, spacing)
+        if shadow:
+            out[:, 1:] += silhouette_term(view, self.basis, self.signal)
+            out[:, 1:] += rim_term(view, self.basis, self.signal)
         return out
 
     def _faced(
         self, world: MeshMap, points: FloatArray, quadrature: Exact, jacobian: bool, shadow: bool
     ) -> FloatArray:
-        """Face by face (`faces`); silhouettes to the same tolerance."""
+        """Return F and J face by face (`faces`), with silhouettes to the same tolerance."""
+        limits = default_of(SilhouetteSettings)
+        fine = SilhouetteSettings(
+            tolerance=max(quadrature.tolerance, limits.min_tolerance_exact),
+            max_halvings=limits.max_halvings_exact,
+        )
         out = np.empty((len(points), len(self.basis), 4 if jacobian else 1))
         for point, rows in zip(points, out, strict=True):
             nodes = place_faces(world, point, self.basis, quadrature)
-            if any(nodes.seen.ranges.max() > limit for limit in self.signal.kinks):
+            if any(nodes.rays.ranges.max() > limit for limit in self.signal.kinks):
                 raise InputError(
                     "Face by face the signal must be smooth on faces: some of them are beyond its "
                     "`maximum`. Make that larger, or use EqualArea.",
                     code="conflict",
                 )
-            parts = [self.signal.values(nodes.seen)[:, None]]
-            if jacobian:
-                parts.append(self.signal.gradients(nodes.seen))
-            values = nodes.coefficients[:, None] * np.concatenate(parts, axis=1)
-            rows[:] = sum_all(self.basis, nodes.seen.directions, values)
+            rows[:] = sum_all(self.basis, nodes.rays.directions, self._integrand(nodes, jacobian))
             if jacobian and shadow:
-                fine = max(quadrature.tolerance, FINEST)
-                rows[:, 1:] += silhouette_term(
-                    world, point, self.basis, self.signal, tolerance=fine, halvings=HALVINGS
-                )
+                view = MeshView(world, point)
+                rows[:, 1:] += silhouette_term(view, self.basis, self.signal, fine)
         return out
 
     def _sums(self, world: Map, points: FloatArray, rule: Rule) -> FloatArray:
@@ -311,8 +307,13 @@ class Descriptor:
         return out
 
 
-def around(points: FloatArray, step: float) -> FloatArray:
-    """Points, and a step along and against each axis from them, shape (..., 2 d + 1, d)."""
+def stencil(points: FloatArray, step: float | FloatArray) -> FloatArray:
+    """Return points with a step along and against each axis of each, (..., 2 d + 1, d).
+
+    Args:
+        points: Shape (..., d).
+        step: One for all axes, or one for each, shape (d,).
+    """
     d = points.shape[-1]
     steps = np.concatenate([np.zeros((1, d)), step * np.eye(d), -step * np.eye(d)])
     return np.asarray(points[..., None, :] + steps)

@@ -20,13 +20,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist import DirectionalBasis, InputError, Intensity, Range, SegmentMap
 from isovist.arrays import ArrayLike, FloatArray, IntArray, as_floats, readonly
-from isovist.basis import DirectionalBasis
-from isovist.errors import InputError
-from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.basis_fit.gradients import pull_back
 from isovist.paper.descriptor.moments import Moments
-from isovist.sensing.signals import Intensity, Range, Signal
+from isovist.sensing.signals import Signal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +64,7 @@ class Plan:
         corners, walls = np.unique(world.walls.reshape(-1, 2), axis=0, return_inverse=True)
         return cls(readonly(corners), readonly(walls.reshape(-1, 2)), world.reflectance)
 
-    def moved(self, corners: ArrayLike) -> "Plan":
+    def with_corners(self, corners: ArrayLike) -> "Plan":
         """The same walls between other corners, shape (k, 2), in m."""
         v = as_floats("corners", corners, self.corners.shape)
         return Plan(readonly(v), self.walls, self.reflectance)
@@ -95,8 +93,8 @@ class Plan:
         assert moments.walls is not None
         assert moments.shares is not None
         owners = moments.owners
-        told = np.einsum("sn,sn->s", basis.weights(moments.directions), u[owners])
-        moves = told[:, None] * moments.values[:, 1:]
+        weights_of_loss = np.einsum("sn,sn->s", basis.weights(moments.directions), u[owners])
+        moves = weights_of_loss[:, None] * moments.values[:, 1:]
         points = np.add.reduceat(moves, moments.offsets[:-1])
         met = moments.walls >= 0
         ends, t = self.walls[moments.walls[met]], moments.shares[met, None]

@@ -1,10 +1,10 @@
-"""Integrals over the directions of space, face by face of a mesh, to a tolerance.
+"""Integrate over the directions of 3D space, face by face of a mesh, to a tolerance.
 
 A plane face at distance h from p, with unit normal n, covers the solid angle
 
     dσ = h dA / r³,      hence   ∫ f w_i dσ = Σ_faces ∫_visible f(r) w_i(θ) h/r³ dA,         (1)
 
-over the part of the face that is seen.  What hides it is found in its plane: the part of every
+over the visible part of the face.  What hides it is computed in its plane: the part of every
 other triangle between p and the plane is projected from p onto it, and taken away.  What remains
 is cut into triangles, halved at their longest edge until they look small from p, and integrated by
 a product of Gauss–Legendre rules on the square, collapsed to the triangle: the integrand is
@@ -15,6 +15,7 @@ plane, so nothing is approximated but the integrals; GEOS finds where lines cros
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -22,12 +23,11 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
+from isovist import DirectionalBasis, InputError, MeshMap
 from isovist.arrays import BoolArray, FloatArray, IntArray
-from isovist.basis import DirectionalBasis, Softmax
-from isovist.errors import InputError
-from isovist.maps.surfaces.mesh_map import MeshMap
+from isovist.basis import Softmax
 from isovist.paper.descriptor.quadrature import Exact, Nodes
-from isovist.sensing.signals import WallHits
+from isovist.sensing import WallHits
 
 _FLAT = 1e-12  # share of the distance by which a face in front must be in front
 _GRID = 1e-13  # share of the size of a face to which shapes are rounded when they are cut
@@ -39,15 +39,15 @@ _CLOSED = 1e-6  # of the whole sphere that may be missing
 def place_faces(
     world: MeshMap, point: FloatArray, basis: DirectionalBasis, quadrature: Exact
 ) -> Nodes:
-    """Nodes on everything that is seen from a point, shape (3,), with coefficients h dA/r³."""
+    """Return nodes on all visible faces from a point, shape (3,), with coefficients h dA/r³."""
     corners, owners = [], []
-    for number, parts in visible_parts(world, point):
+    for number, parts in _visible_parts(world, point):
         corners.append(parts)
         owners.append(np.full(len(parts), number))
     if not corners:
-        raise InputError("From this point nothing of the mesh is seen.", code="empty")
+        raise InputError("No face of the mesh is visible from this point.", code="empty")
     small = 0.9 * min(_reach(basis), 1.0)
-    triangles, face = _halved(np.concatenate(corners), np.concatenate(owners), small)
+    triangles, face = _halve_triangles(np.concatenate(corners), np.concatenate(owners), small)
     x, c = _triangle_rule(quadrature)
     a, b, d = (triangles[:, k] for k in range(3))
     at = a[:, None] + x[:, 0, None] * (b - a)[:, None] + x[:, 1, None] * (d - a)[:, None]
@@ -70,36 +70,55 @@ def place_faces(
             "nothing. Use EqualArea, or close the mesh.",
             code="conflict",
         )
-    seen = WallHits(world, theta, r, walls, facing, point)
-    return Nodes(np.array([0, len(r)]), seen, coefficients)
+    rays = WallHits(world, theta, r, walls, facing, point)
+    return Nodes(np.array([0, len(r)]), rays, coefficients)
 
 
-def visible_parts(world: MeshMap, point: FloatArray) -> Iterator[tuple[int, FloatArray]]:
-    """Faces with the triangles of what is seen of them, shape (k, 3, 3), relative to the point."""
+def _visible_parts(world: MeshMap, point: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+    """Yield faces with the triangles of their visible part, (k, 3, 3), relative to the point."""
     corners = world.vertices[world.faces] - point
     height = np.einsum("ij,ij->i", world.normals, corners[:, 0])
     scale = np.linalg.norm(corners, axis=2)
     usable = (world.areas > 0.0) & (np.abs(height) > _FLAT * scale.max(axis=1))
-    clear = float(_least_distance(corners[usable]))
+    clear = float(_min_distance(corners[usable]))
     toward = world.normals * np.sign(height)[:, None]
     across, up = _axes(toward)
     sides = _sides(corners, scale)
     for face in np.flatnonzero(usable):
-        n, h = toward[face], abs(height[face])
-        foot = np.stack([across[face], up[face]], axis=1)
-        outline = corners[face] @ foot
+        plane = _Plane(toward[face], abs(height[face]), np.stack([across[face], up[face]], axis=1))
+        outline = corners[face] @ plane.axes
         extent = float(np.linalg.norm(outline, axis=1).max())
-        low = 0.25 * clear * h / (extent + h)
+        low = 0.25 * clear * plane.height / (extent + plane.height)
         near = np.flatnonzero(usable & _overlapping(int(face), corners, scale, sides))
         parts = outline[None]
         if len(near):
-            parts = _seen_of(outline, _shades(corners, near, int(face), n, h, foot, low))
+            parts = _visible_triangles(outline, _shades(corners[near], near < face, plane, low))
         if len(parts):
-            yield int(face), parts[..., :1] * across[face] + parts[..., 1:] * up[face] + h * n
+            foot = plane.height * plane.normal
+            yield int(face), parts[..., :1] * across[face] + parts[..., 1:] * up[face] + foot
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Plane:
+    """The plane of a face, relative to the point of view.
+
+    Attributes:
+        normal: Unit normal pointing away from the point, shape (3,).
+        height: Distance of the plane in m.
+        axes: Two unit vectors in the plane, shape (3, 2).
+    """
+
+    normal: FloatArray
+    height: float
+    axes: FloatArray
+
+    def project(self, corners: FloatArray) -> FloatArray:
+        """Project places from the point of view onto the plane, shape (..., 2)."""
+        return (corners @ self.axes) * (self.height / (corners @ self.normal))[..., None]
 
 
 def _sides(corners: FloatArray, scale: FloatArray) -> FloatArray:
-    """Unit normals of the planes through 0 and each edge, pointing inwards, shape (m, 3, 3)."""
+    """Return unit normals of the planes through 0 and each edge, pointing inwards, (m, 3, 3)."""
     planes = np.cross(corners, np.roll(corners, -1, axis=1))
     size = np.linalg.norm(planes, axis=2)
     planes /= np.where(size > 1e-14 * scale**2, size, np.inf)[..., None]
@@ -108,7 +127,10 @@ def _sides(corners: FloatArray, scale: FloatArray) -> FloatArray:
 
 
 def _overlapping(face: int, corners: FloatArray, scale: FloatArray, sides: FloatArray) -> BoolArray:
-    """Which other faces no plane through 0 and an edge of either parts from a face, shape (m,)."""
+    """Return which other faces may overlap a face as seen from 0, shape (m,).
+
+    Two faces do not overlap if a plane through 0 and an edge of either separates them.
+    """
     slack = _FLAT * scale
     mine = (corners @ sides[face].T <= slack[..., None]).all(axis=1)
     theirs = (sides @ corners[face].T <= slack[face]).all(axis=2)
@@ -118,24 +140,25 @@ def _overlapping(face: int, corners: FloatArray, scale: FloatArray, sides: Float
     return np.asarray(out)
 
 
-def _seen_of(outline: FloatArray, shades: NDArray[np.object_]) -> FloatArray:
-    """Triangles of what shades leave of a triangle of a plane, shape (k, 3, 2).
+def _visible_triangles(outline: FloatArray, shades: NDArray[np.object_]) -> FloatArray:
+    """Return the triangles that shades leave of a triangle of a plane, shape (k, 3, 2).
 
-    What slivers leave is not always valid to GEOS, which then gives up on it.
+    Shapes with slivers are not always valid to GEOS, which then gives up on them.
     """
     shape = shapely.polygons(outline)
+    min_area = _SLIVER * shape.area
     try:
-        seen = _unhidden(shape, shades)
-        if seen.is_valid:
-            return _triangles(seen, _SLIVER * shape.area)
+        visible = _subtract_shades(shape, shades)
+        if visible.is_valid:
+            return _triangles(visible, min_area)
     except shapely.errors.GEOSException:
         pass
-    return _convex_rest(outline, shades, _SLIVER * shape.area)
+    return _convex_rest(outline, shades, min_area)
 
 
-def _unhidden(seen: BaseGeometry, shades: NDArray[np.object_]) -> BaseGeometry:
-    """What shades leave of a shape."""
-    x0, y0, x1, y1 = seen.bounds
+def _subtract_shades(shape: BaseGeometry, shades: NDArray[np.object_]) -> BaseGeometry:
+    """Return a shape without its shades."""
+    x0, y0, x1, y1 = shape.bounds
     pad = 0.1 * (x1 - x0 + y1 - y0)
     shades = shapely.clip_by_rect(shades, x0 - pad, y0 - pad, x1 + pad, y1 + pad)
     areas = shapely.area(shades)
@@ -143,14 +166,14 @@ def _unhidden(seen: BaseGeometry, shades: NDArray[np.object_]) -> BaseGeometry:
     # On a grid, too: without one GEOS forgets shades whose edges all but lie on those of the rest.
     grid = _GRID * (x1 - x0 + y1 - y0)
     for k in np.argsort(-areas, kind="stable")[: int((areas > 0.0).sum())]:
-        seen = shapely.difference(seen, shades[k], grid_size=grid)
-        if seen.is_empty:
+        shape = shapely.difference(shape, shades[k], grid_size=grid)
+        if shape.is_empty:
             break
-    return seen
+    return shape
 
 
-def _convex_rest(outline: FloatArray, shades: NDArray[np.object_], least: float) -> FloatArray:
-    """The same in convex pieces: each shade is convex, so is what lies beyond one edge of it."""
+def _convex_rest(outline: FloatArray, shades: NDArray[np.object_], min_area: float) -> FloatArray:
+    """Do the same in convex pieces: a shade is convex, and so is what lies beyond one edge."""
     pieces = [outline]
     for shade in shades:
         ring = shapely.get_coordinates(shapely.orient_polygons(shade))[:-1]
@@ -169,66 +192,59 @@ def _convex_rest(outline: FloatArray, shades: NDArray[np.object_], least: float)
         for piece in pieces
     ]
     triangles = np.concatenate([np.empty((0, 3, 2)), *fans])
-    return triangles[shapely.area(shapely.polygons(triangles)) > least]
+    return triangles[shapely.area(shapely.polygons(triangles)) > min_area]
 
 
 def _shades(
-    corners: FloatArray,
-    near: IntArray,
-    face: int,
-    n: FloatArray,
-    h: float,
-    foot: FloatArray,
-    low: float,
+    corners: FloatArray, is_earlier: BoolArray, plane: _Plane, low: float
 ) -> NDArray[np.object_]:
-    """The part of other faces between 0 and the plane of a face, projected onto it."""
-    above, high = corners[near] @ n, h * (1.0 - _FLAT)
-    flat = (np.abs(above - h) <= 1e-9 * h).all(axis=1)  # in the same plane: the first is seen
-    whole = (above.min(axis=1) >= low) & (above.max(axis=1) <= high) | flat & (near < face)
-    part = corners[near[whole]]
-    shades = shapely.polygons((part @ foot) * (h / (part @ n))[..., None])
-    cut = ~whole & ~flat & (above.max(axis=1) > low) & (above.min(axis=1) < high)
-    parts = [
-        _clip(_clip(corners[k], heights - low), None, n, high)
-        for k, heights in zip(near[cut], above[cut], strict=True)
-    ]
-    more = [
-        shapely.polygons((part @ foot) * (h / (part @ n))[:, None])
-        for part in parts
-        if len(part) > 2
-    ]
-    return np.concatenate([shades, np.array(more, dtype=object)])
+    """Project the parts of triangles between 0 and a plane onto the plane.
+
+    Args:
+        corners: The triangles, shape (k, 3, 3).
+        is_earlier: Whether each hides the face where both lie in one plane, shape (k,).
+        plane: The plane.
+        low: Height above 0 from which a triangle counts, in m.
+    """
+    h = plane.height
+    above, high = corners @ plane.normal, h * (1.0 - _FLAT)
+    is_flat = (np.abs(above - h) <= 1e-9 * h).all(axis=1)
+    is_between = (above.min(axis=1) >= low) & (above.max(axis=1) <= high) | is_flat & is_earlier
+    shades = shapely.polygons(plane.project(corners[is_between]))
+    is_crossing = ~is_between & ~is_flat & (above.max(axis=1) > low) & (above.min(axis=1) < high)
+    clipped = zip(corners[is_crossing], above[is_crossing] - low, strict=True)
+    parts = (_clip(triangle, heights) for triangle, heights in clipped)
+    parts = (_clip(part, high - part @ plane.normal) for part in parts)
+    crossing = [shapely.polygons(plane.project(part)) for part in parts if len(part) > 2]
+    return np.concatenate([shades, np.array(crossing, dtype=object)])
 
 
-def _clip(
-    polygon: FloatArray, above: FloatArray | None, n: FloatArray | None = None, high: float = np.inf
-) -> FloatArray:
-    """The part of a polygon where `above` ≥ 0, or, with a normal, where n·x ≤ high."""
-    if n is not None:
-        above = high - polygon @ n
-    assert above is not None
-    kept = []
+def _clip(polygon: FloatArray, above: FloatArray) -> FloatArray:
+    """Return the part of a polygon where `above`, given at its corners, is not negative."""
+    corners = []
     for k in range(len(polygon)):
         a, b, u, v = polygon[k - 1], polygon[k], above[k - 1], above[k]
         if (u >= 0.0) != (v >= 0.0):
-            kept.append(a + (b - a) * (u / (u - v)))
+            corners.append(a + (b - a) * (u / (u - v)))
         if v >= 0.0:
-            kept.append(b)
-    return np.array(kept).reshape(-1, polygon.shape[1])
+            corners.append(b)
+    return np.array(corners).reshape(-1, polygon.shape[1])
 
 
-def _triangles(shape: BaseGeometry, least: float) -> FloatArray:
-    """Triangles of a shape of the plane, shape (k, 3, 2)."""
-    parts = [g for g in shapely.get_parts(shape) if g.geom_type == "Polygon" and g.area > least]
+def _triangles(shape: BaseGeometry, min_area: float) -> FloatArray:
+    """Cut a 2D shape into triangles, shape (k, 3, 2)."""
+    parts = [g for g in shapely.get_parts(shape) if g.geom_type == "Polygon" and g.area > min_area]
     if not parts:
         return np.empty((0, 3, 2))
-    cut = shapely.get_parts(shapely.constrained_delaunay_triangles(np.array(parts)))
-    return shapely.get_coordinates(cut).reshape(-1, 4, 2)[:, :3]
+    cut_parts = shapely.get_parts(shapely.constrained_delaunay_triangles(np.array(parts)))
+    return shapely.get_coordinates(cut_parts).reshape(-1, 4, 2)[:, :3]
 
 
-def _halved(triangles: FloatArray, face: IntArray, small: float) -> tuple[FloatArray, IntArray]:
-    """Triangles halved at their longest edge until they look smaller than `small` (rad) from 0."""
-    done = []
+def _halve_triangles(
+    triangles: FloatArray, face: IntArray, small: float
+) -> tuple[FloatArray, IntArray]:
+    """Halve triangles at their longest edge until they look smaller than `small` (rad) from 0."""
+    finished = []
     for _ in range(_HALVINGS):
         edges = np.linalg.norm(np.roll(triangles, -1, axis=1) - triangles, axis=2)
         longest = edges.max(axis=1)
@@ -236,28 +252,27 @@ def _halved(triangles: FloatArray, face: IntArray, small: float) -> tuple[FloatA
         middle = np.linalg.norm(triangles.mean(axis=1), axis=1)
         nearest = np.maximum(height, middle - longest)
         large = longest > small * nearest
-        done.append((triangles[~large], face[~large]))
+        finished.append((triangles[~large], face[~large]))
         if not large.any():
             break
-        some, k = triangles[large], edges[large].argmax(axis=1)
-        rows = np.arange(len(some))
-        a, b, c = some[rows, k], some[rows, (k + 1) % 3], some[rows, (k + 2) % 3]
+        turn = (edges[large].argmax(axis=1)[:, None] + np.arange(3)) % 3
+        a, b, c = np.take_along_axis(triangles[large], turn[..., None], axis=1).swapaxes(0, 1)
         m = 0.5 * (a + b)
         triangles = np.concatenate([np.stack([a, m, c], axis=1), np.stack([m, b, c], axis=1)])
         face = np.concatenate([face[large], face[large]])
-    return np.concatenate([t for t, _ in done]), np.concatenate([f for _, f in done])
+    return np.concatenate([t for t, _ in finished]), np.concatenate([f for _, f in finished])
 
 
 def _plane_distance(triangles: FloatArray) -> FloatArray:
-    """From 0 to the plane of each triangle."""
+    """Return the signed distance from 0 to the plane of each triangle."""
     a, b, c = (triangles[:, k] for k in range(3))
     normal = np.cross(b - a, c - a)
     size = np.linalg.norm(normal, axis=1)
     return np.asarray(np.einsum("ij,ij->i", normal, a) / np.where(size > 0.0, size, 1.0))
 
 
-def _least_distance(corners: FloatArray) -> FloatArray:
-    """A lower bound, though no sharp one, on how near a face comes to 0: that of its plane."""
+def _min_distance(corners: FloatArray) -> FloatArray:
+    """Return a lower bound on the distance from 0 to the nearest of some faces."""
     height = np.abs(_plane_distance(corners))
     middle = np.linalg.norm(corners.mean(axis=1), axis=1)
     radius = np.linalg.norm(corners - corners.mean(axis=1, keepdims=True), axis=2).max(axis=1)
@@ -265,7 +280,7 @@ def _least_distance(corners: FloatArray) -> FloatArray:
 
 
 def _axes(n: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Two unit vectors across each unit vector, shape (m, 3)."""
+    """Return two unit vectors perpendicular to each unit vector, shape (m, 3)."""
     a = np.cross(n, np.eye(3)[np.argmin(np.abs(n), axis=1)])
     size = np.linalg.norm(a, axis=1)
     a /= np.where(size > 0.0, size, 1.0)[:, None]
@@ -273,7 +288,7 @@ def _axes(n: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _reach(basis: DirectionalBasis) -> float:
-    """How far from real directions the weights are analytic, in rad (2 of `quadrature`)."""
+    """Return how far from real directions the weights are analytic, in rad (2 of `quadrature`)."""
     if not isinstance(basis.profile, Softmax):
         return 0.25 * basis.profile.support
     epsilon = basis.profile.temperature
@@ -284,7 +299,7 @@ def _reach(basis: DirectionalBasis) -> float:
 
 @lru_cache(maxsize=8)
 def _triangle_rule(quadrature: Exact) -> tuple[FloatArray, FloatArray]:
-    """Nodes (s, t) of the triangle 0 ≤ s, t, s + t ≤ 1, shape (k, 2), and coefficients."""
+    """Return nodes (s, t) of the triangle 0 ≤ s, t, s + t ≤ 1, shape (k, 2), and coefficients."""
     x, w = np.polynomial.legendre.leggauss(len(quadrature.rules()[2]) - 1)
     u, w = 0.5 * (x + 1.0), 0.5 * w
     s, t = np.meshgrid(u, u, indexing="ij")

@@ -1,4 +1,4 @@
-"""What places show, reduced to numbers on directions, so that bases can be changed under them.
+"""Reduce what places show to numbers on directions, so that bases can be exchanged.
 
 F and J are linear in the weights.  With nodes θ_s and, for each, the signal times its
 coefficient, m_s = c_s f(θ_s), and the same for its gradient in p, M_s ∈ R^d,
@@ -27,21 +27,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist import DirectionalBasis, InputError, Range, SegmentMap
 from isovist.arrays import ArrayLike, FloatArray, IntArray, as_floats, readonly
-from isovist.basis import DirectionalBasis
-from isovist.errors import InputError
 from isovist.maps.base import Map
-from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.quadrature import (
     Exact,
     Rule,
+    SegmentView,
     cast_signal,
-    check_view,
     place_exact,
     sum_channels,
 )
 from isovist.paper.descriptor.shadows import find_jumps, jump_terms
-from isovist.sensing.signals import Range, Signal
+from isovist.sensing.signals import Signal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,29 +72,28 @@ class Moments:
         *,
         tolerance: float = 1e-12,
     ) -> "Moments":
-        """Exact, for bases whose weights are no sharper than those of the given one."""
+        """Compute moments exactly, for bases whose weights are no sharper than this basis."""
         p = np.ascontiguousarray(as_floats("points", points, (None, 2)))
         if not np.asarray(world.contains(p)).all():
             raise InputError("Every point must lie in free space.", code="not_free")
         f = Range() if signal is None else signal
-        whole = check_view(None)
-        pieces = world.see(p)
-        nodes = place_exact(world, p, pieces, basis, Exact(tolerance), f.kinks, whole)
+        view = SegmentView.of(world, p)
+        nodes = place_exact(view, basis, Exact(tolerance), f.kinks)
         c = nodes.coefficients[:, None]
-        value = f.values(nodes.seen)
-        smooth = c * np.concatenate([value[:, None], f.gradients(nodes.seen)], axis=1)
+        value = f.values(nodes.rays)
+        smooth = c * np.concatenate([value[:, None], f.gradients(nodes.rays)], axis=1)
         energies = np.add.reduceat(nodes.coefficients * value**2, nodes.offsets[:-1])
-        jumps = find_jumps(world, p, pieces, whole, f.kinks)
+        jumps = find_jumps(view, f.kinks)
         corners = np.pad(jump_terms(f, jumps), ((0, 0), (1, 0)))
         # Nodes and corners of one place stand together.
         owner = np.concatenate([_owners(nodes.offsets), _owners(jumps.offsets)])
         order = np.argsort(owner, kind="stable")
-        directions = np.concatenate([nodes.seen.directions, jumps.before.directions])[order]
+        directions = np.concatenate([nodes.rays.directions, jumps.before.directions])[order]
         near = jumps.before.ranges <= jumps.after.ranges
         walls = np.where(near, jumps.before.walls, jumps.after.walls)
         ranges = np.minimum(jumps.before.ranges, jumps.after.ranges)
-        walls = np.concatenate([nodes.seen.walls, walls])[order]
-        ranges = np.concatenate([nodes.seen.ranges, ranges])[order]
+        walls = np.concatenate([nodes.rays.walls, walls])[order]
+        ranges = np.concatenate([nodes.rays.ranges, ranges])[order]
         places = p[owner[order]] + np.where(walls >= 0, ranges, 0.0)[:, None] * directions
         return cls(
             readonly(nodes.offsets + jumps.offsets),
@@ -117,7 +114,7 @@ class Moments:
         *,
         step: float = 0.02,
     ) -> "Moments":
-        """For any map, by casting along the rule; M_s are central differences of f, step in m."""
+        """Cast rays along a rule, on any map; M_s are central differences of f, step in m."""
         d = world.dimension
         p = as_floats("points", points, (None, d))
         f = Range() if signal is None else signal
@@ -130,42 +127,42 @@ class Moments:
         seen = [cast_signal(world, place[None], rule.directions, f) for place in places]
         values = np.concatenate(seen).reshape(len(p), 2 * d + 1, -1)
         slopes = (values[:, 1 : d + 1] - values[:, d + 1 :]) / (2.0 * step)
-        both = np.concatenate([values[:, :1], slopes], axis=1) * rule.coefficients
+        values_and_slopes = np.concatenate([values[:, :1], slopes], axis=1) * rule.coefficients
         S = len(rule.coefficients)
         return cls(
             readonly(S * np.arange(len(p) + 1, dtype=np.int64)),
             readonly(np.tile(rule.directions, (len(p), 1))),
-            readonly(np.ascontiguousarray(both.transpose(0, 2, 1).reshape(-1, d + 1))),
+            readonly(np.ascontiguousarray(values_and_slopes.transpose(0, 2, 1).reshape(-1, d + 1))),
             readonly(values[:, 0] ** 2 @ rule.coefficients),
         )
 
     @property
     def owners(self) -> IntArray:
-        """The place of each node, shape (m,)."""
+        """Return the number of the place of each node, shape (m,)."""
         return _owners(self.offsets)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def describe(self, basis: DirectionalBasis) -> tuple[FloatArray, FloatArray]:
-        """F, shape (P, n), and J, shape (P, n, d), equation (1)."""
+        """Return F, shape (P, n), and J, shape (P, n, d), equation (1)."""
         out = sum_channels(basis, self.offsets, self.directions, self.values)
         return np.ascontiguousarray(out[:, :, 0]), np.ascontiguousarray(out[:, :, 1:])
 
     def direction_gradient(self, basis: DirectionalBasis) -> FloatArray:
-        """∂F_i/∂d_j of equation (2), shape (P, n, n, d)."""
+        """Return ∂F_i/∂d_j of equation (2), shape (P, n, n, d)."""
         n, d = basis.directions.shape
         out = np.empty((len(self), n, n, d))
         for k in range(len(self)):
-            here = slice(self.offsets[k], self.offsets[k + 1])
-            theta = self.directions[here]
-            pull = self.values[here, :1] * theta
+            nodes_of_place = slice(self.offsets[k], self.offsets[k + 1])
+            theta = self.directions[nodes_of_place]
+            pull = self.values[nodes_of_place, :1] * theta
             out[k] = np.einsum("sij,sd->ijd", basis.direction_slopes(theta), pull, optimize=True)
         along = np.einsum("pijd,jd->pij", out, basis.directions)
         return out - along[..., None] * basis.directions
 
     def parameter_gradient(self, basis: DirectionalBasis) -> FloatArray:
-        """∂F_i/∂λ of equation (3), shape (P, n)."""
+        """Return ∂F_i/∂λ of equation (3), shape (P, n)."""
         slopes = self.values[:, :1] * basis.parameter_slopes(self.directions)
         return np.add.reduceat(slopes, self.offsets[:-1], axis=0)
 
@@ -175,7 +172,7 @@ def _owners(offsets: IntArray) -> IntArray:
 
 
 def _shares(world: SegmentMap, places: FloatArray, walls: IntArray) -> FloatArray:
-    """How far along its wall each place lies, from 0 to 1, shape (m,)."""
+    """Return how far along its wall each place lies, from 0 to 1, shape (m,)."""
     start, along = world.walls[walls, :2], (world.walls[:, 2:] - world.walls[:, :2])[walls]
-    way = np.einsum("ij,ij->i", places - start, along)
-    return np.clip(way / np.einsum("ij,ij->i", along, along), 0.0, 1.0)
+    distances = np.einsum("ij,ij->i", places - start, along)
+    return np.clip(distances / np.einsum("ij,ij->i", along, along), 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Norms and inner products of the signals themselves, exactly, on maps of segments.
+"""Norms and distances of the signals themselves, exactly, on maps of segments.
 
 What the descriptor captures is measured against what there is to capture,
 
@@ -14,14 +14,15 @@ wall, with D = α_q − α_p and T the tangent of θ − α_p,
 whose limit at D = 0 is c_p c_q (T_b − T_a).
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
+from isovist import DirectionalBasis, InputError, Range, SegmentMap
 from isovist.arrays import ArrayLike, FloatArray, IntArray, as_floats
-from isovist.basis import DirectionalBasis
-from isovist.errors import InputError
-from isovist.maps.surfaces.segment_map import Pieces, SegmentMap
-from isovist.paper.descriptor.quadrature import Exact, check_free, check_view, place_exact
-from isovist.sensing.signals import Range, Signal
+from isovist.maps.surfaces.segment_map import Pieces
+from isovist.paper.descriptor.quadrature import Exact, SegmentView, check_free, place_exact
+from isovist.sensing.signals import Signal
 
 _BLOCK = 512  # points held at once
 
@@ -33,63 +34,50 @@ def squared_norms(
     *,
     view: ArrayLike | None = None,
 ) -> FloatArray:
-    """‖f_p‖² of each point, shape (P,), over the seen angles `view` (all of them by default)."""
+    """Return ‖f_p‖² of each point, shape (P,), over the angles `view` (all of them by default)."""
     p = np.ascontiguousarray(as_floats("points", points, (None, 2)))
     check_free(world, p)
-    chosen = Range() if signal is None else signal
-    angles = check_view(view)
-    out = np.empty(len(p))
-    for first in range(0, len(p), _BLOCK):
-        block = p[first : first + _BLOCK]
-        pieces = world.see(block)
+    f = Range() if signal is None else signal
+
+    def energies(block: FloatArray) -> FloatArray:
         # The basis only sets the length of the pieces; the signal alone is smooth on each wall.
-        nodes = place_exact(
-            world,
-            block,
-            pieces,
-            DirectionalBasis.circle(8, 0.5),
-            Exact(1e-14),
-            chosen.kinks,
-            angles,
-        )
-        energy = nodes.coefficients * chosen.values(nodes.seen) ** 2
-        out[first : first + _BLOCK] = np.add.reduceat(energy, nodes.offsets[:-1])
-    return out
+        basis = DirectionalBasis.circle(8, 0.5)
+        nodes = place_exact(SegmentView.of(world, block, view), basis, Exact(1e-14), f.kinks)
+        energy = nodes.coefficients * f.values(nodes.rays) ** 2
+        return np.asarray(np.add.reduceat(energy, nodes.offsets[:-1]))
 
-
-def inner_products(world: SegmentMap, p: ArrayLike, q: ArrayLike) -> FloatArray:
-    """⟨r_p, r_q⟩ of the ranges seen from points p and q, each of shape (P, 2); shape (P,)."""
-    a = np.ascontiguousarray(as_floats("p", p, (None, 2)))
-    b = np.ascontiguousarray(as_floats("q", q, a.shape))
-    check_free(world, a)
-    check_free(world, b)
-    out = np.empty(len(a))
-    for first in range(0, len(a), _BLOCK):
-        one, two = a[first : first + _BLOCK], b[first : first + _BLOCK]
-        out[first : first + _BLOCK] = _products(world, one, world.see(one), two, world.see(two))
-    return out
+    return _in_blocks(energies, p)
 
 
 def signal_distances(world: SegmentMap, p: ArrayLike, q: ArrayLike) -> FloatArray:
-    """‖r_p − r_q‖ of the ranges seen from points p and q, shape (P,), in m."""
+    """Return ‖r_p − r_q‖ of the ranges seen from points p and q, shape (P,), in m."""
+
+    def distances(a: FloatArray, b: FloatArray) -> FloatArray:
+        seen_a, seen_b = world.see(a), world.see(b)
+        squares = _products(world, a, seen_a, a, seen_a)
+        squares += _products(world, b, seen_b, b, seen_b)
+        squares -= 2.0 * _products(world, a, seen_a, b, seen_b)
+        return np.sqrt(np.maximum(squares, 0.0))
+
     a = np.ascontiguousarray(as_floats("p", p, (None, 2)))
     b = np.ascontiguousarray(as_floats("q", q, a.shape))
     check_free(world, np.concatenate([a, b]))
-    out = np.empty(len(a))
-    for first in range(0, len(a), _BLOCK):
-        one, two = a[first : first + _BLOCK], b[first : first + _BLOCK]
-        seen_one, seen_two = world.see(one), world.see(two)
-        squares = _products(world, one, seen_one, one, seen_one)
-        squares += _products(world, two, seen_two, two, seen_two)
-        squares -= 2.0 * _products(world, one, seen_one, two, seen_two)
-        out[first : first + _BLOCK] = np.sqrt(np.maximum(squares, 0.0))
+    return _in_blocks(distances, a, b)
+
+
+def _in_blocks(values: Callable[..., FloatArray], *points: FloatArray) -> FloatArray:
+    """Return values of points, each of shape (P, 2), block by block, shape (P,)."""
+    out = np.empty(len(points[0]))
+    for start in range(0, len(out), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        out[block] = values(*(p[block] for p in points))
     return out
 
 
-def visible_feet(
+def visible_walls(
     world: SegmentMap, points: FloatArray, edges: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """What points, shape (P, 2), see between their corners and further angles `edges`, in rad.
+    """Find the walls that points, shape (P, 2), see between corners and further angles (rad).
 
     Returns the angles a and b where each part begins and ends, and the distance c and angle α of
     its wall, r = c/cos(θ − α), each of shape (P, m).  Some parts are empty: a = b.
@@ -124,22 +112,22 @@ def _products(
 
 
 def _padded(pieces: Pieces) -> tuple[FloatArray, IntArray]:
-    """Angles, shape (P, C + 1), padded with 2π, and walls, shape (P, C), with the last wall."""
-    most = int(pieces.counts.max())
-    spare = np.arange(most + 1) > pieces.counts[:, None]
+    """Pad angles, shape (P, C + 1), with 2π, and walls, shape (P, C), with the last wall."""
+    max_corners = int(pieces.counts.max())
+    spare = np.arange(max_corners + 1) > pieces.counts[:, None]
     last = np.take_along_axis(pieces.walls, pieces.counts[:, None] - 1, axis=1)
-    walls = np.where(spare[:, 1:], last, pieces.walls[:, :most])
-    return np.where(spare, 2.0 * np.pi, pieces.angles[:, : most + 1]), walls
+    walls = np.where(spare[:, 1:], last, pieces.walls[:, :max_corners])
+    return np.where(spare, 2.0 * np.pi, pieces.angles[:, : max_corners + 1]), walls
 
 
 def _at(angles: FloatArray, walls: IntArray, theta: FloatArray) -> IntArray:
-    """The wall that is seen at each angle, shape (P, m)."""
+    """Return the visible wall at each angle, shape (P, m)."""
     k = (theta[:, :, None] >= angles[:, None, 1:]).sum(axis=2)
     return np.take_along_axis(walls, np.minimum(k, walls.shape[1] - 1), axis=1)
 
 
 def _feet(world: SegmentMap, p: FloatArray, walls: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Distance c from each point to the line of the wall, and the angle α of its foot."""
+    """Return the distance c from each point to the line of a wall, and the angle α of its foot."""
     if (walls < 0).any():
         raise InputError(
             "Some directions meet no wall, so the range has no norm. Close the map.", code="empty"

@@ -1,4 +1,4 @@
-"""Rules that turn integrals over directions into sums.
+"""Turn integrals over directions into sums.
 
     ∫ f(θ) w_i(θ) dσ(θ) ≈ Σ_s c_s f(θ_s) w_i(θ_s)                            (1)
 
@@ -24,19 +24,19 @@ from functools import lru_cache
 
 import numpy as np
 
+from isovist import DirectionalBasis, InputError, SegmentMap
 from isovist.arrays import ArrayLike, FloatArray, IntArray, as_floats, check_whole, readonly
-from isovist.basis import Band, DirectionalBasis, Softmax
-from isovist.basis.directional_basis import fibonacci_sphere
+from isovist.basis import Band, Softmax, fibonacci_sphere
 from isovist.basis.mesh_norm import circle_gaps
 from isovist.basis.profiles import compiled
-from isovist.errors import InputError
 from isovist.maps.base import Map
-from isovist.maps.surfaces.segment_map import Pieces, SegmentMap
+from isovist.maps.surfaces.segment_map import Pieces
 from isovist.poses import unit_vectors
-from isovist.sensing.signals import Signal, WallHits
+from isovist.sensing import WallHits
+from isovist.sensing.signals import Signal
 
-_ARCS = 40  # of the circle, on which a profile of one's own is tried
-_HALVINGS = 11  # of a quarter of its support, in vain: a piece would be a thousandth of a rad
+_ARCS = 40  # of the circle, on which a custom profile is tried
+_MAX_HALVINGS = 11  # of a quarter of its support, in vain: a piece would be a thousandth of a rad
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,9 +47,9 @@ class Rule:
     coefficients: FloatArray
 
     def within(self, band: Band) -> "Rule":
-        """Over the directions of a band alone."""
-        seen = band.mask(self.directions)
-        return Rule(self.directions[seen], self.coefficients[seen])
+        """Return the rule over the directions of a band alone."""
+        mask = band.mask(self.directions)
+        return Rule(self.directions[mask], self.coefficients[mask])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +96,13 @@ class Lebedev:
 
 @lru_cache(maxsize=8)
 def _rules(tolerance: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """See `Exact.rules`; finding the nodes takes longer than describing a place with them."""
+    """Compute `Exact.rules`; finding the nodes takes longer than describing a place with them."""
     digits = -np.log(tolerance)
     longest = 10.0 ** (2.0 / 3.0)
-    most = int(np.ceil(digits / (2.0 * np.log(longest)))) + 2
-    x, w = np.zeros((most + 1, most)), np.zeros((most + 1, most))
-    reach = np.zeros(most + 1)
-    for m in range(1, most + 1):
+    max_nodes = int(np.ceil(digits / (2.0 * np.log(longest)))) + 2
+    x, w = np.zeros((2, max_nodes + 1, max_nodes))
+    reach = np.zeros(max_nodes + 1)
+    for m in range(1, max_nodes + 1):
         x[m, :m], w[m, :m] = np.polynomial.legendre.leggauss(m)
         if m > 2:
             rho = np.exp(min(digits / (2.0 * (m - 2)), 300.0))
@@ -116,8 +116,8 @@ class Exact:
 
     The tolerance is relative to ∫|f| for the softmax profile.  A bump or a cosine power is not
     analytic at the edge of its support; there the pieces are split, and the error is measured
-    in the tests instead of being promised.  For a profile of your own, of which nothing is known,
-    pieces are halved until sums of its weights settle to the tolerance.
+    in the tests instead of being promised.  Nothing is known of a custom profile; pieces are
+    halved until sums of its weights settle to the tolerance.
     """
 
     tolerance: float = 1e-12
@@ -127,7 +127,7 @@ class Exact:
             raise InputError.about("tolerance", f"must lie in [1e-15, 1), got {self.tolerance}.")
 
     def rules(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Gauss–Legendre rules of 1, …, M nodes, and how long a piece each is good for.
+        """Return Gauss–Legendre rules of 1, …, M nodes, and how long a piece each is good for.
 
         Row m of the first two arrays, shape (M + 1, M), holds the nodes and coefficients of the
         m-node rule on [−1, 1]; entry m of the third the share of the longest piece.  Read-only.
@@ -135,12 +135,12 @@ class Exact:
         return _rules(self.tolerance)
 
     def lengths(self, basis: DirectionalBasis) -> tuple[float, FloatArray, FloatArray]:
-        """Longest piece in rad, and the angles at which pieces must end with their b.
+        """Return the longest piece in rad, and the angles at which pieces must end with their b.
 
         Without such angles the one length holds everywhere.
         """
         if compiled(basis.profile) is None:
-            return _settled_lengths(self, basis)
+            return _converged_lengths(self, basis)
         angles, gaps = circle_gaps(basis.directions)
         if not isinstance(basis.profile, Softmax):
             return _lengths_within(basis, 0.25 * basis.profile.support)
@@ -165,7 +165,7 @@ Quadrature = CircleSum | EqualArea | Lebedev | Exact
 def _lengths_within(
     basis: DirectionalBasis, longest: float
 ) -> tuple[float, FloatArray, FloatArray]:
-    """`Exact.lengths` of a profile that is smooth but at the edges of its support."""
+    """Return `Exact.lengths` of a profile that is smooth except at the edges of its support."""
     angles, reach = circle_gaps(basis.directions)[0], basis.profile.support
     if reach >= np.pi and compiled(basis.profile) is None:
         return longest, np.empty(0), np.empty(0)
@@ -175,19 +175,21 @@ def _lengths_within(
 
 
 @lru_cache(maxsize=8)
-def _settled_lengths(exact: Exact, basis: DirectionalBasis) -> tuple[float, FloatArray, FloatArray]:
-    """`Exact.lengths` of a profile of one's own: halved until sums over arcs change no more."""
+def _converged_lengths(
+    exact: Exact, basis: DirectionalBasis
+) -> tuple[float, FloatArray, FloatArray]:
+    """Return `Exact.lengths` of a custom profile: halved until sums over arcs change no more."""
     start = 2.4 * np.arange(_ARCS) % (2.0 * np.pi)
     arcs = np.stack([start, start + np.geomspace(0.01, 2.0, _ARCS)], axis=1)
     walls, counts = np.full((_ARCS, 1), -1), np.ones(_ARCS, np.int64)
-    pieces, anything = Pieces(arcs, walls, counts), SegmentMap.room(1.0, 1.0)
-    nowhere, view = np.zeros((_ARCS, 2)), np.array([[0.0, 4.0 * np.pi]])
+    pieces, origins = Pieces(arcs, walls, counts), np.zeros((_ARCS, 2))
+    view = SegmentView(SegmentMap.room(1.0, 1.0), origins, pieces, np.array([[0.0, 4.0 * np.pi]]))
     before = None
-    for halvings in range(_HALVINGS):
+    for halvings in range(_MAX_HALVINGS):
         lengths = _lengths_within(basis, basis.profile.support / 2.0 ** (2 + halvings))
-        nodes = _place(anything, nowhere, pieces, exact, lengths, (), view)
+        nodes = _place(view, exact, lengths, ())
         sums = sum_channels(
-            basis, nodes.offsets, nodes.seen.directions, nodes.coefficients[:, None]
+            basis, nodes.offsets, nodes.rays.directions, nodes.coefficients[:, None]
         )
         if before is not None and np.abs(sums - before).max() <= max(exact.tolerance, 1e-14):
             return lengths
@@ -215,51 +217,73 @@ class Nodes:
 
     Attributes:
         offsets: Where the nodes of each point begin, shape (P + 1,).
-        seen: What is met along each node.
+        rays: The walls that rays along the nodes meet.
         coefficients: c_s of equation (1), shape (m,).
     """
 
     offsets: IntArray
-    seen: WallHits
+    rays: WallHits
     coefficients: FloatArray
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SegmentView:
+    """A map of segments as seen from points.
+
+    Attributes:
+        world: The map.
+        points: Points of view, shape (P, 2), in m.
+        pieces: The visible pieces of wall around each.
+        intervals: Angles that count, ascending within [0, 2π], shape (v, 2), in rad.
+    """
+
+    world: SegmentMap
+    points: FloatArray
+    pieces: Pieces
+    intervals: FloatArray
+
+    @classmethod
+    def of(
+        cls, world: SegmentMap, points: FloatArray, intervals: ArrayLike | None = None
+    ) -> "SegmentView":
+        """Find what points, shape (P, 2), see within angle intervals (all angles by default)."""
+        return cls(world, points, world.see(points), check_view(intervals))
+
+    def numbered_pieces(self) -> tuple[IntArray, IntArray]:
+        """Return the point that sees each piece, and the number of the piece there."""
+        counts = self.pieces.counts
+        owner = np.repeat(np.arange(len(self.points)), counts)
+        return owner, np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
 def place_exact(
-    world: SegmentMap,
-    points: FloatArray,
-    pieces: Pieces,
-    basis: DirectionalBasis,
-    quadrature: Exact,
-    kinks: tuple[float, ...],
-    view: FloatArray,
+    view: SegmentView, basis: DirectionalBasis, quadrature: Exact, kinks: tuple[float, ...]
 ) -> Nodes:
-    """Gauss–Legendre nodes on every piece of wall that the points, shape (P, 2), see."""
-    return _place(world, points, pieces, quadrature, quadrature.lengths(basis), kinks, view)
+    """Place Gauss–Legendre nodes on every visible piece of wall, split at kinks of the signal."""
+    return _place(view, quadrature, quadrature.lengths(basis), kinks)
 
 
 def _place(
-    world: SegmentMap,
-    points: FloatArray,
-    pieces: Pieces,
+    view: SegmentView,
     quadrature: Exact,
     lengths: tuple[float, FloatArray, FloatArray],
     kinks: tuple[float, ...],
-    view: FloatArray,
 ) -> Nodes:
     from isovist.compute.search.descriptors import place_nodes
 
-    given = (
-        points, pieces.angles, pieces.walls, pieces.counts, view,
+    world, points, pieces = view.world, view.points, view.pieces
+    inputs = (
+        points, pieces.angles, pieces.walls, pieces.counts, view.intervals,
         world.walls, np.asarray(kinks, dtype=np.float64), *lengths, *quadrature.rules(),
     )  # fmt: skip
     offsets = np.zeros(len(points) + 1, np.int64)
     none = np.empty(0)
-    place_nodes(*given, offsets, False, np.empty((0, 2)), none, none, np.empty(0, np.int64))
+    place_nodes(*inputs, offsets, False, np.empty((0, 2)), none, none, np.empty(0, np.int64))
     np.cumsum(offsets, out=offsets)
     m = offsets[-1]
     directions, coefficients = np.empty((m, 2)), np.empty(m)
     ranges, walls = np.empty(m), np.empty(m, np.int64)
-    place_nodes(*given, offsets, True, directions, coefficients, ranges, walls)
+    place_nodes(*inputs, offsets, True, directions, coefficients, ranges, walls)
     origins = np.repeat(points, np.diff(offsets), axis=0)
     return Nodes(offsets, seen_along(world, origins, directions, ranges, walls), coefficients)
 
@@ -271,7 +295,10 @@ def seen_along(
     ranges: FloatArray,
     walls: IntArray,
 ) -> WallHits:
-    """What is met from origins at known ranges on known walls, −1 for none, shape (m,) each."""
+    """Describe what rays from origins meet, given their ranges and walls, shape (m,) each.
+
+    A wall of −1 means that nothing is met.
+    """
     normals = np.where(walls[:, None] >= 0, world.normals[walls], 0.0)
     return WallHits(world, directions, ranges, walls, normals, origins)
 
@@ -279,14 +306,14 @@ def seen_along(
 def cast_signal(
     world: Map, points: FloatArray, directions: FloatArray, signal: Signal
 ) -> FloatArray:
-    """f along every direction, shape (S, d), from every point, shape (P, d); shape (P, S)."""
+    """Return f along directions, shape (S, d), from points, shape (P, d); shape (P, S)."""
     hits = world.cast(points[:, None, :], directions)
     m, d = hits.ranges.size, points.shape[1]
     along = np.broadcast_to(directions, (len(points), *directions.shape)).reshape(m, d)
     ranges, walls = hits.ranges.reshape(m), hits.walls.reshape(m)
     origins = np.repeat(points, len(directions), axis=0)
-    seen = WallHits(world, along, ranges, walls, hits.normals.reshape(m, d), origins)
-    return signal.values(seen).reshape(len(points), -1)
+    rays = WallHits(world, along, ranges, walls, hits.normals.reshape(m, d), origins)
+    return signal.values(rays).reshape(len(points), -1)
 
 
 def check_free(world: Map, points: FloatArray) -> None:
@@ -301,7 +328,7 @@ def check_free(world: Map, points: FloatArray) -> None:
 
 
 def check_view(view: ArrayLike | None) -> FloatArray:
-    """Intervals of [0, 2π] in ascending order from intervals of any angles, shape (v, 2)."""
+    """Turn intervals of any angles into ascending ones within [0, 2π], shape (v, 2)."""
     if view is None:
         return np.array([[0.0, 2.0 * np.pi]])
     v = as_floats("view", view, (None, 2))
@@ -325,7 +352,7 @@ def check_view(view: ArrayLike | None) -> FloatArray:
 def sum_channels(
     basis: DirectionalBasis, offsets: IntArray, directions: FloatArray, values: FloatArray
 ) -> FloatArray:
-    """Σ_s w_i(θ_s) values_s over the nodes of each place, shape (P, n, k).
+    """Return Σ_s w_i(θ_s) values_s over the nodes of each place, shape (P, n, k).
 
     Args:
         basis: The weights.
@@ -336,19 +363,19 @@ def sum_channels(
     from isovist.compute.search.descriptors import accumulate
 
     out = np.empty((len(offsets) - 1, len(basis), values.shape[1]))
-    known = compiled(basis.profile)
-    if known is None:
+    profile = compiled(basis.profile)
+    if profile is None:
         for place, first, stop in zip(out, offsets[:-1], offsets[1:], strict=True):
             place[:] = basis.weights(directions[first:stop]).T @ values[first:stop]
         return out
     order = basis.order
     sorted_basis = np.ascontiguousarray(basis.directions[order])
-    accumulate(offsets, directions, values, sorted_basis, order, *known, out)
+    accumulate(offsets, directions, values, sorted_basis, order, *profile, out)
     return out
 
 
 def sum_all(basis: DirectionalBasis, directions: FloatArray, values: FloatArray) -> FloatArray:
-    """Σ_s w_i(θ_s) values_s over all nodes, shape (n, k); arguments as in `sum_channels`."""
+    """Return Σ_s w_i(θ_s) values_s over all nodes, shape (n, k), as `sum_channels` does."""
     # Parts for several threads; their number is fixed, so that the sum is too.
     offsets = np.arange(65) * len(directions) // 64
     return np.asarray(sum_channels(basis, offsets, directions, values).sum(axis=0))

@@ -1,4 +1,4 @@
-"""What a longest range adds to the Jacobian of a signal that jumps there.
+"""Compute what a longest range adds to the Jacobian of a signal that jumps there.
 
 An intensity that counts nothing beyond the range M jumps on a wall where the wall is M away, and
 that place moves with p.  With c the distance from p to the line or plane of the wall, n its unit
@@ -16,27 +16,32 @@ over the arcs on which the face is the first that is met.  A range that is cut o
 without a jump, and adds nothing.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isovist import DirectionalBasis
 from isovist.arrays import FloatArray, IntArray
-from isovist.basis import Band, DirectionalBasis
-from isovist.maps.surfaces.mesh_map import MeshMap
-from isovist.maps.surfaces.segment_map import Pieces, SegmentMap
-from isovist.paper.descriptor.silhouette import Panels, place_nodes, split_evenly, sum_curves
-from isovist.sensing.signals import Signal, WallHits
+from isovist.paper.descriptor.quadrature import SegmentView
+from isovist.paper.descriptor.silhouette import (
+    MeshView,
+    Panels,
+    place_nodes,
+    split_evenly,
+    sum_curves,
+)
+from isovist.sensing.signals import Signal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rims:
-    """Where walls of the plane pass a range.
+    """Directions in which 2D walls pass a range.
 
     Attributes:
         owner: The point that sees each rim, shape (m,).
         walls: Its wall, shape (m,).
         angles: a in [0, 2π), shape (m,), in rad.
-        before: Range just clockwise of it, a rounding nearer or farther, shape (m,), in m.
+        before: Range just clockwise of it, shorter or longer by a rounding, shape (m,), in m.
         after: Range just counter-clockwise of it.
         moves: ∂a/∂p of equation (1), shape (m, 2), in rad per m.
     """
@@ -49,10 +54,10 @@ class Rims:
     moves: FloatArray
 
 
-def find_rims(world: SegmentMap, points: FloatArray, pieces: Pieces, limit: float) -> Rims:
-    """Where the pieces of wall around points, shape (P, 2), pass the range `limit` (m)."""
-    owner = np.repeat(np.arange(len(points)), pieces.counts)
-    k = np.arange(len(owner)) - np.repeat(np.cumsum(pieces.counts) - pieces.counts, pieces.counts)
+def find_rims(view: SegmentView, limit: float) -> Rims:
+    """Find where the visible pieces of wall pass the range `limit` (m)."""
+    world, points, pieces = view.world, view.points, view.pieces
+    owner, k = view.numbered_pieces()
     walls = pieces.walls[owner, k]
     normals = world.normals[walls]
     c = np.einsum("ij,ij->i", normals, world.walls[walls, :2] - points[owner])
@@ -69,32 +74,25 @@ def find_rims(world: SegmentMap, points: FloatArray, pieces: Pieces, limit: floa
     return Rims(owner[m], walls[m], angles[m], before, after, moves)
 
 
-def rim_term(
-    world: MeshMap,
-    point: FloatArray,
-    basis: DirectionalBasis,
-    signal: Signal,
-    *,
-    tolerance: float = 3e-6,
-    seen: Band | None = None,
-) -> FloatArray:
-    """The sum over faces of equation (2) at a point, shape (n, 3).
+def rim_term(view: MeshView, basis: DirectionalBasis, signal: Signal) -> FloatArray:
+    """Return the sum over faces of equation (2) at a point, shape (n, 3).
 
     The arguments are those of `silhouette_term`.
     """
     out = np.zeros((len(basis), 3))
     for limit in signal.kinks:
-        circles = _Circles(world, point, limit)
+        circles = _Circles(view, limit)
         if len(circles.faces):
-            out += sum_curves(circles, basis, signal, tolerance=tolerance, seen=seen)
+            out += sum_curves(circles, basis, signal)
     return out
 
 
 class _Circles:
     """Arcs of faces at one distance from a point, each between two of their edges."""
 
-    def __init__(self, world: MeshMap, point: FloatArray, limit: float) -> None:
-        self.world, self.point, self.limit = world, point, limit
+    def __init__(self, view: MeshView, limit: float) -> None:
+        self.view, self.limit = view, limit
+        world, point = view.world, view.point
         corners = world.vertices[world.faces] - point
         c = np.einsum("ij,ij->i", world.normals, corners[:, 0])
         far = np.einsum("ijk,ijk->ij", corners, corners).max(axis=1) > limit**2
@@ -113,40 +111,29 @@ class _Circles:
         self.normals, self.foot = normals[face], foot[face]
         self.across, self.up = ((radius[:, None] * axis)[face] for axis in (across, up))
 
-    def first_panels(self) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Every arc in panels of equal β."""
-        return split_evenly(self.low, self.high, self.high - self.low)
+    def first_panels(self, longest: float) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Cut every arc into panels of equal β, none longer than this (rad)."""
+        return split_evenly(self.low, self.high, self.high - self.low, longest)
 
     def integrate(
-        self,
-        curve: IntArray,
-        start: FloatArray,
-        stop: FloatArray,
-        signal: Signal,
-        seen: Band | None,
+        self, curve: IntArray, start: FloatArray, stop: FloatArray, signal: Signal
     ) -> Panels:
-        """(f(M⁻) − f(M⁺)) dβ/M at the nodes of panels."""
+        """Return (f(M⁻) − f(M⁺)) dβ/M at the nodes of panels."""
         arc, beta, c = place_nodes(curve, start, stop)
         reach = self.foot[arc] + np.cos(beta)[:, None] * self.across[arc]
         reach += np.sin(beta)[:, None] * self.up[arc]
         theta = reach / np.linalg.norm(reach, axis=1)[:, None]
-        hits = self.world.cast(self.point, theta)
-        visible = hits.walls == self.faces[arc]
-        if seen is not None:
-            visible &= seen.mask(theta)
-        nearer, farther = (
-            signal.values(
-                WallHits(
-                    self.world, theta, np.full(len(arc), r), hits.walls, hits.normals, self.point
-                )
-            )
+        hits, rays = self.view.look(theta)
+        visible = self.view.in_band(theta) & (hits.walls == self.faces[arc])
+        inside, outside = (
+            signal.values(replace(rays, ranges=np.full(len(arc), r)))
             for r in np.nextafter(self.limit, [0.0, np.inf])
         )
-        return Panels(theta, np.where(visible, c * (nearer - farther) / self.limit, 0.0))
+        return Panels(theta, np.where(visible, c * (inside - outside) / self.limit, 0.0))
 
 
 def _arcs(corners: FloatArray, radius: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Parts of circles around 0 inside triangles of the plane, shapes (k, 3, 2) and (k,).
+    """Cut circles around 0 by 2D triangles, shapes (k,) and (k, 3, 2).
 
     Returns the triangle of each part and the angles at which it starts and stops, in rad.
     """

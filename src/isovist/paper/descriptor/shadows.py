@@ -1,4 +1,4 @@
-"""What moving shadows add to the Jacobian on a map of segments.
+"""Compute what moving shadows add to the Jacobian on a map of segments.
 
 f_p jumps at the angle a where a ray passes a corner at distance ρ_a and meets another wall behind
 it.  When p moves by δ the corner is seen turned by (sin a, −cos a)·δ/ρ_a, the piece before it gains
@@ -15,12 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist import SegmentMap
 from isovist.arrays import FloatArray, IntArray
-from isovist.maps.surfaces.segment_map import Pieces, SegmentMap
-from isovist.paper.descriptor.quadrature import seen_along
+from isovist.paper.descriptor.quadrature import SegmentView, seen_along
 from isovist.paper.descriptor.rims import find_rims
 from isovist.poses import unit_vectors
-from isovist.sensing.signals import Signal, WallHits
+from isovist.sensing import WallHits
+from isovist.sensing.signals import Signal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,27 +43,21 @@ class Jumps:
     inside: FloatArray
 
 
-def find_jumps(
-    world: SegmentMap,
-    points: FloatArray,
-    pieces: Pieces,
-    view: FloatArray,
-    kinks: tuple[float, ...] = (),
-) -> Jumps:
-    """The jumps around each point, shape (P, 2), of a signal with kinks at some ranges (m)."""
-    owner = np.repeat(np.arange(len(points)), pieces.counts)
-    k = np.arange(len(owner)) - np.repeat(np.cumsum(pieces.counts) - pieces.counts, pieces.counts)
+def find_jumps(view: SegmentView, kinks: tuple[float, ...] = ()) -> Jumps:
+    """Find the jumps around points of a signal that has kinks at these ranges (m)."""
+    world, points, pieces, intervals = view.world, view.points, view.pieces, view.intervals
+    owner, k = view.numbered_pieces()
     angles = pieces.angles[owner, k + 1]
     before = pieces.walls[owner, k]
     after = pieces.walls[owner, (k + 1) % pieces.counts[owner]]
     directions = unit_vectors(angles)
     near = _line_ranges(world, points[owner], directions, before)
     far = _line_ranges(world, points[owner], directions, after)
-    aside = np.stack([directions[:, 1], -directions[:, 0]], axis=1)
-    moves = aside / np.minimum(near, far)[:, None]
+    tangents = np.stack([directions[:, 1], -directions[:, 0]], axis=1)
+    moves = tangents / np.minimum(near, far)[:, None]
     changes = before != after
     for limit in kinks:
-        rims = find_rims(world, points, pieces, limit)
+        rims = find_rims(view, limit)
         owner = np.concatenate([owner, rims.owner])
         angles = np.concatenate([angles, rims.angles])
         before, after = (np.concatenate([walls, rims.walls]) for walls in (before, after))
@@ -70,10 +65,10 @@ def find_jumps(
         far = np.concatenate([far, rims.after])
         moves = np.concatenate([moves, rims.moves])
         changes = np.concatenate([changes, np.ones(len(rims.owner), np.bool_)])
-    strictly = (angles[:, None] > view[:, 0]) & (angles[:, None] < view[:, 1])
+    strictly = (angles[:, None] > intervals[:, 0]) & (angles[:, None] < intervals[:, 1])
     # The seam between 2π and 0 is inside when the view goes all the way round.
-    whole = bool((view[0, 0] <= 0.0) and (view[-1, 1] >= 2.0 * np.pi))
-    inside = strictly.any(axis=1) | (whole & ((angles >= 2.0 * np.pi) | (angles <= 0.0)))
+    is_full_circle = bool((intervals[0, 0] <= 0.0) and (intervals[-1, 1] >= 2.0 * np.pi))
+    inside = strictly.any(axis=1) | (is_full_circle & ((angles >= 2.0 * np.pi) | (angles <= 0.0)))
     order = np.argsort(owner, kind="stable")
     directions = unit_vectors(angles[order])
     return Jumps(
@@ -86,7 +81,7 @@ def find_jumps(
 
 
 def jump_terms(signal: Signal, jumps: Jumps) -> FloatArray:
-    """(f(a⁻) − f(a⁺)) ∂a/∂p of each jump, as in equation (1), shape (m, 2)."""
+    """Return (f(a⁻) − f(a⁺)) ∂a/∂p of each jump, as in equation (1), shape (m, 2)."""
     jump = signal.values(jumps.before) - signal.values(jumps.after)
     return np.asarray((jump * jumps.inside)[:, None] * jumps.moves)
 
@@ -94,7 +89,7 @@ def jump_terms(signal: Signal, jumps: Jumps) -> FloatArray:
 def _line_ranges(
     world: SegmentMap, points: FloatArray, directions: FloatArray, walls: IntArray
 ) -> FloatArray:
-    """Range along each direction to the line of a wall, `inf` for no wall."""
+    """Return the range along each direction to the line of a wall, `inf` for no wall."""
     gap = world.walls[walls, :2] - points
     normals = world.normals[walls]
     along = np.einsum("ij,ij->i", normals, directions)

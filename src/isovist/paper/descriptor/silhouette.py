@@ -1,4 +1,4 @@
-"""What moving silhouettes add to the Jacobian on a mesh.
+"""Compute what moving silhouettes add to the Jacobian on a mesh.
 
 F_i(p) = ∫ f_p w_i dσ, and f_p jumps across the curves on which edges of the mesh stand against
 what is behind them.  Let an edge be seen on the great circle with unit normal m, and let f⁺ be
@@ -26,28 +26,59 @@ from typing import Protocol
 
 import numpy as np
 
+from isovist import DirectionalBasis, MeshMap
 from isovist.arrays import BoolArray, FloatArray, IntArray
-from isovist.basis import Band, DirectionalBasis
-from isovist.maps.surfaces.mesh_map import MeshMap
+from isovist.basis import Band
+from isovist.maps.base import Hits
 from isovist.paper.descriptor.quadrature import sum_all
-from isovist.sensing.signals import Signal, WallHits
+from isovist.paper.settings import SilhouetteSettings
+from isovist.sensing import WallHits
+from isovist.sensing.signals import Signal
+from isovist.settings import default_of
 
 _HAIR = 1e-7  # rad, to either side of an edge
-_LONGEST = 0.15  # rad, a first panel
-_HALVINGS = 14
 _NODES, _COEFFICIENTS = np.polynomial.legendre.leggauss(2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class MeshView:
+    """A mesh as seen from a point.
+
+    Attributes:
+        world: The mesh.
+        point: Point of view, shape (3,), in m.
+        band: The directions that count; all of them when `None`.
+    """
+
+    world: MeshMap
+    point: FloatArray
+    band: Band | None = None
+
+    def in_band(self, theta: FloatArray) -> BoolArray:
+        """Return which directions, shape (m, 3), count."""
+        return np.ones(len(theta), np.bool_) if self.band is None else self.band.mask(theta)
+
+    def look(self, theta: FloatArray) -> tuple[Hits, WallHits]:
+        """Follow rays along directions, shape (m, 3)."""
+        hits = self.world.cast(self.point, theta)
+        return hits, WallHits(self.world, theta, hits.ranges, hits.walls, hits.normals, self.point)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Panels:
-    """Nodes on panels of curves: their directions (k, 3), jump times dℓ and speed, and the sums."""
+    """Nodes on panels of curves.
+
+    Attributes:
+        directions: Directions of the nodes, shape (k, 3).
+        rates: Jump of the signal times dℓ and speed at each node, shape (k,).
+    """
 
     directions: FloatArray
     rates: FloatArray
 
     @property
     def total(self) -> FloatArray:
-        """Of the nodes of each panel."""
+        """Return the sum over the nodes of each panel."""
         return np.asarray(self.rates.reshape(-1, len(_NODES)).sum(axis=1))
 
 
@@ -55,112 +86,77 @@ class Curves(Protocol):
     """Curves on the sphere of directions on which a signal jumps.
 
     Attributes:
-        normals: Along which a move of p moves each curve, shape (curves, 3).
+        normals: Directions along which a move of p moves each curve, shape (curves, 3).
     """
 
     normals: FloatArray
 
-    def first_panels(self) -> tuple[IntArray, FloatArray, FloatArray]:
-        """The curve of each panel, and where on it the panel starts and stops."""
+    def first_panels(self, longest: float) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Return the curve of each panel, no longer than this (rad), with its start and stop."""
 
     def integrate(
-        self,
-        curve: IntArray,
-        start: FloatArray,
-        stop: FloatArray,
-        signal: Signal,
-        seen: Band | None,
+        self, curve: IntArray, start: FloatArray, stop: FloatArray, signal: Signal
     ) -> Panels:
-        """The jumps at the nodes of panels."""
-
-
-def candidate_edges(
-    world: MeshMap, point: FloatArray, signal: Signal
-) -> tuple[IntArray, FloatArray]:
-    """Edges across which the signal may jump as seen from a point, shape (3,).
-
-    Beside them, 1 where a face lies on the side of a × b, with a and b from the point to the ends
-    of the edge, and −1 where all lie on the other.
-    """
-    edges = world.edges
-    a, b = (world.vertices[edges.ends[:, k]] - point for k in (0, 1))
-    planes = np.repeat(np.cross(a, b), edges.counts, axis=0)
-    side = np.einsum("ij,ij->i", planes, world.vertices[edges.opposite] - point)
-    starts = edges.offsets[:-1]
-    least, most = np.minimum.reduceat(side, starts), np.maximum.reduceat(side, starts)
-    jumps = (least >= 0.0) | (most <= 0.0)
-    values = signal.of_walls(world)
-    if values is not None:
-        here = values[edges.faces]
-        jumps |= np.minimum.reduceat(here, starts) != np.maximum.reduceat(here, starts)
-    which = np.flatnonzero(jumps)
-    return which, np.where(most[which] > 0.0, 1.0, -1.0)
+        """Return the jumps at the nodes of panels."""
 
 
 def silhouette_term(
-    world: MeshMap,
-    point: FloatArray,
+    view: MeshView,
     basis: DirectionalBasis,
     signal: Signal,
-    *,
-    tolerance: float = 3e-6,
-    seen: Band | None = None,
-    halvings: int = _HALVINGS,
+    settings: SilhouetteSettings | None = None,
 ) -> FloatArray:
-    """The sum over edges of equation (1) at a point, shape (n, 3).
+    """Return the sum over edges of equation (1) at a point, shape (n, 3).
 
     Args:
-        world: The mesh.
-        point: Where, shape (3,), in m.
+        view: The mesh and the point of view.
         basis: The weights.
-        signal: What is put on the directions.
-        tolerance: Error allowed in a panel, as a share of the sum of all panels' sizes.
-        seen: The directions that count, all by default.
-        halvings: Of a panel, at most.
+        signal: The signal on the directions.
+        settings: How finely edges are divided.
     """
-    edges = _Edges(world, point, *candidate_edges(world, point, signal))
-    return sum_curves(edges, basis, signal, tolerance=tolerance, seen=seen, halvings=halvings)
+    return sum_curves(_Edges(view, *_candidate_edges(view, signal)), basis, signal, settings)
 
 
 def sum_curves(
     curves: Curves,
     basis: DirectionalBasis,
     signal: Signal,
-    *,
-    tolerance: float,
-    seen: Band | None,
-    halvings: int = _HALVINGS,
+    settings: SilhouetteSettings | None = None,
 ) -> FloatArray:
-    """What moving curves add to J, shape (n, 3); arguments as in `silhouette_term`."""
-    curve, start, stop = curves.first_panels()
-    values = curves.integrate(curve, start, stop, signal, seen).total
-    allowed = tolerance * np.abs(values).sum()
+    """Return what moving curves add to J, shape (n, 3); arguments as in `silhouette_term`."""
+    settings = settings or default_of(SilhouetteSettings)
+    curve, start, stop = curves.first_panels(settings.first_panel_rad)
+    values = curves.integrate(curve, start, stop, signal).total
+    max_error = settings.tolerance * np.abs(values).sum()
     directions, terms = [], []
-    for depth in range(halvings):
+    for depth in range(settings.max_halvings):
         middle = 0.5 * (start + stop)
         curve = np.repeat(curve, 2)
         start, stop = _interleave(start, middle), _interleave(middle, stop)
-        halves = curves.integrate(curve, start, stop, signal, seen)
-        rough = np.abs(halves.total.reshape(-1, 2).sum(axis=1) - values) > allowed
-        if depth == halvings - 1:
+        halves = curves.integrate(curve, start, stop, signal)
+        rough = np.abs(halves.total.reshape(-1, 2).sum(axis=1) - values) > max_error
+        if depth == settings.max_halvings - 1:
             rough[:] = False
-        again = np.repeat(rough, 2)
+        halve = np.repeat(rough, 2)
         # Most nodes are hidden or carry no jump.
-        done = np.repeat(~again, len(_NODES)) & (halves.rates != 0.0)
-        directions.append(halves.directions[done])
-        normals = curves.normals[np.repeat(curve, len(_NODES))[done]]
-        terms.append(halves.rates[done, None] * normals)
-        curve, start, stop, values = curve[again], start[again], stop[again], halves.total[again]
+        finished = np.repeat(~halve, len(_NODES)) & (halves.rates != 0.0)
+        directions.append(halves.directions[finished])
+        normals = curves.normals[np.repeat(curve, len(_NODES))[finished]]
+        terms.append(halves.rates[finished, None] * normals)
+        curve, start, stop, values = curve[halve], start[halve], stop[halve], halves.total[halve]
         if curve.size == 0:
             break
     return sum_all(basis, np.concatenate(directions), np.concatenate(terms))
 
 
 def split_evenly(
-    low: FloatArray, high: FloatArray, width: FloatArray
+    low: FloatArray, high: FloatArray, width: FloatArray, longest: float
 ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Each stretch from low to high in equal panels, as many as `width` (rad) asks for."""
-    count = np.maximum(1, np.ceil(width / _LONGEST)).astype(np.int64)
+    """Cut stretches from low to high, `width` (rad) wide, into equal panels, none longer than this.
+
+    Returns the stretch of each panel, and where it starts and stops.
+    """
+    count = np.maximum(1, np.ceil(width / longest)).astype(np.int64)
     curve = np.repeat(np.arange(len(count)), count)
     k = np.arange(len(curve)) - np.repeat(np.cumsum(count) - count, count)
     step = ((high - low) / count)[curve]
@@ -171,7 +167,7 @@ def split_evenly(
 def place_nodes(
     curve: IntArray, start: FloatArray, stop: FloatArray
 ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """The curve, the place and the coefficient of each Gauss–Legendre node of panels."""
+    """Return the curve, the place and the coefficient of each Gauss–Legendre node of panels."""
     half = 0.5 * (stop - start)
     u = (0.5 * (start + stop))[:, None] + half[:, None] * _NODES
     return np.repeat(curve, len(_NODES)), u.ravel(), (half[:, None] * _COEFFICIENTS).ravel()
@@ -181,21 +177,40 @@ def _interleave(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.stack([a, b], axis=1).ravel()
 
 
-class _Edges:
-    """Some edges of a mesh as seen from a point, in the variables of equation (2)."""
+def _candidate_edges(view: MeshView, signal: Signal) -> tuple[IntArray, FloatArray]:
+    """Return the edges across which the signal may jump, and the side of their faces.
 
-    def __init__(
-        self, world: MeshMap, point: FloatArray, which: IntArray, sides: FloatArray
-    ) -> None:
-        ends = world.edges.ends[which]
-        a, b = (world.vertices[ends[:, k]] - point for k in (0, 1))
+    The side is 1 where a face lies on the side of a × b, with a and b from the point to the ends
+    of the edge, and −1 where all lie on the other.
+    """
+    edges, vertices = view.world.edges, view.world.vertices
+    a, b = (vertices[edges.ends[:, k]] - view.point for k in (0, 1))
+    planes = np.repeat(np.cross(a, b), edges.counts, axis=0)
+    side = np.einsum("ij,ij->i", planes, vertices[edges.opposite] - view.point)
+    starts = edges.offsets[:-1]
+    lowest, highest = np.minimum.reduceat(side, starts), np.maximum.reduceat(side, starts)
+    jumps = (lowest >= 0.0) | (highest <= 0.0)
+    values = signal.of_walls(view.world)
+    if values is not None:
+        beside = values[edges.faces]
+        jumps |= np.minimum.reduceat(beside, starts) != np.maximum.reduceat(beside, starts)
+    numbers = np.flatnonzero(jumps)
+    return numbers, np.where(highest[numbers] > 0.0, 1.0, -1.0)
+
+
+class _Edges:
+    """Edges of a mesh as seen from a point, in the variables of equation (2)."""
+
+    def __init__(self, view: MeshView, numbers: IntArray, sides: FloatArray) -> None:
+        vertices, ends = view.world.vertices, view.world.edges.ends[numbers]
+        a, b = (vertices[ends[:, k]] - view.point for k in (0, 1))
         length = np.linalg.norm(b - a, axis=1)
         normal = np.cross(a, b)
         size = np.linalg.norm(normal, axis=1)
         # An edge that points at p is seen as a point and sweeps over nothing.
         keep = size > 1e-12 * (np.linalg.norm(a, axis=1) + length) * length
         a, b, ends, length, normal, size = (x[keep] for x in (a, b, ends, length, normal, size))
-        self.world, self.point, self.ends, self.sides = world, point, ends, sides[keep]
+        self.view, self.ends, self.sides = view, ends, sides[keep]
         self.along = (b - a) / length[:, None]
         self.normals = normal / size[:, None]
         self.height = size / length
@@ -204,40 +219,33 @@ class _Edges:
         self.low = np.arcsinh(s / self.height)
         self.high = np.arcsinh((s + length) / self.height)
 
-    def first_panels(self) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Every edge in panels of equal u, none wider than `_LONGEST` as seen from p."""
+    def first_panels(self, longest: float) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Cut every edge into panels of equal u, none longer than this (rad) as seen from p."""
         angle = np.arctan(np.sinh(self.high)) - np.arctan(np.sinh(self.low))
         width = np.maximum(angle, 0.5 * (self.high - self.low))
-        return split_evenly(self.low, self.high, width)
+        return split_evenly(self.low, self.high, width, longest)
 
     def integrate(
-        self,
-        curve: IntArray,
-        start: FloatArray,
-        stop: FloatArray,
-        signal: Signal,
-        seen: Band | None,
+        self, curve: IntArray, start: FloatArray, stop: FloatArray, signal: Signal
     ) -> Panels:
-        """(f⁺ − f⁻) dℓ/ρ at the nodes of panels."""
+        """Return (f⁺ − f⁻) dℓ/ρ at the nodes of panels."""
         e, u, c = place_nodes(curve, start, stop)
         reach = self.foot[e] + (self.height[e] * np.sinh(u))[:, None] * self.along[e]
         theta = reach / np.linalg.norm(reach, axis=1)[:, None]
-        aside = (_HAIR * self.sides[e])[:, None] * self.normals[e]
-        near, visible = self._beside(theta + aside, e)
-        if seen is not None:
-            visible &= seen.mask(theta)
+        shift = (_HAIR * self.sides[e])[:, None] * self.normals[e]
+        near, visible = self._look_beside(theta + shift, e)
+        visible &= self.view.in_band(theta)
         k = np.flatnonzero(visible)
-        far, _ = self._beside((theta - aside)[k], e[k])
+        far, _ = self._look_beside((theta - shift)[k], e[k])
         jump = self.sides[e[k]] * (signal.values(near)[k] - signal.values(far))
         rates = np.zeros(len(e))
         rates[k] = c[k] * jump / (self.height[e[k]] * np.cosh(u[k]) ** 2)
         return Panels(theta, rates)
 
-    def _beside(self, theta: FloatArray, edge: IntArray) -> tuple[WallHits, BoolArray]:
-        """What is met along θ, and whether it is a face at the edge."""
-        hits = self.world.cast(self.point, theta)
-        corners = self.world.faces[hits.walls]
+    def _look_beside(self, theta: FloatArray, edge: IntArray) -> tuple[WallHits, BoolArray]:
+        """Return what rays along θ meet, and whether it is a face at the edge."""
+        hits, rays = self.view.look(theta)
+        corners = self.view.world.faces[hits.walls]
         a, b = (self.ends[edge, k, None] for k in (0, 1))
         at_edge = (corners == a).any(axis=1) & (corners == b).any(axis=1) & (hits.walls >= 0)
-        seen = WallHits(self.world, theta, hits.ranges, hits.walls, hits.normals, self.point)
-        return seen, at_edge
+        return rays, at_edge

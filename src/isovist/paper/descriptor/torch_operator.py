@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from isovist.basis import DirectionalBasis
-from isovist.errors import InputError, MissingExtraError
+from isovist import DirectionalBasis, InputError, MissingExtraError
 from isovist.paper.descriptor.differentiate import Plan
 from isovist.sensing.signals import Signal
 
@@ -40,14 +39,14 @@ def describe(
     """
     with MissingExtraError.unless_found("A descriptor in PyTorch", "torch"):
         import torch
-    given = {
+    arguments = {
         "points": points,
         "corners": plan.corners.copy() if corners is None else corners,
         "directions": directions,
         "temperature": temperature,
     }
-    tensors = [torch.as_tensor(value, dtype=torch.float64) for value in given.values()]
-    for name, tensor in zip(given, tensors, strict=True):
+    tensors = [torch.as_tensor(value, dtype=torch.float64) for value in arguments.values()]
+    for name, tensor in zip(arguments, tensors, strict=True):
         if tensor.device.type != "cpu":
             raise InputError.about(
                 name, f"must be on the CPU, got {tensor.device}.", code="unavailable"
@@ -71,7 +70,7 @@ def _operator(torch: Any) -> Any:
             basis = DirectionalBasis.from_directions(
                 directions.detach().numpy(), float(temperature)
             )
-            ctx.plan, ctx.basis = plan.moved(corners.detach().numpy()), basis
+            ctx.plan, ctx.basis = plan.with_corners(corners.detach().numpy()), basis
             ctx.moments = ctx.plan.moments(points.detach().numpy(), basis, signal)
             ctx.lengths = np.linalg.norm(directions.detach().numpy(), axis=1)
             return torch.from_numpy(ctx.moments.describe(basis)[0])
@@ -80,8 +79,8 @@ def _operator(torch: Any) -> Any:
         @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
         def backward(ctx: Any, u: Any) -> tuple[Any, ...]:
             pulled = ctx.plan.pull(ctx.moments, ctx.basis, u.numpy())
-            turned = pulled.directions / ctx.lengths[:, None]
-            tensors = (torch.from_numpy(x) for x in (pulled.points, pulled.corners, turned))
+            by_direction = pulled.directions / ctx.lengths[:, None]
+            tensors = (torch.from_numpy(x) for x in (pulled.points, pulled.corners, by_direction))
             return None, None, *tensors, torch.tensor(pulled.parameter, dtype=torch.float64)
 
     return Describe

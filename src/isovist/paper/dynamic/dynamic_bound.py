@@ -1,12 +1,12 @@
-"""How far a candidate start can be from the true one: the dynamic error bound, made sound.
+"""Bound how far a candidate start is from the true one: the dynamic error bound, made sound.
 
-Let ŝ be a candidate start, s* the true one, δ = s* − ŝ, and F(t; s), J̃(t; s) what a course should
-observe.  F is Lipschitz, so even where J̃ jumps, as it does under occlusion,
+Let ŝ be a candidate start, s* the true one, δ = s* − ŝ, and F(t; s), J̃(t; s) what a trajectory
+should observe.  F is Lipschitz, so even where J̃ jumps, as it does under occlusion,
 
     F(t; s*) − F(t; ŝ) = ∫₀¹ J̃(t; ŝ + uδ) δ du = J̃(t; ŝ) δ + r(t),           (1)
     ‖r(t)‖ ≤ κ ‖δ‖,     κ = sup ‖J̃(t; s) − J̃(t; ŝ)‖ over t and ‖s − ŝ‖ ≤ R,   (2)
 
-as long as ‖δ‖ ≤ R and the way between is free.  The paper has Λ‖δ‖/2 in the place of κ, which
+as long as ‖δ‖ ≤ R and the space between is free.  The paper has Λ‖δ‖/2 in the place of κ, which
 occlusion makes infinite.  Multiply (1) by J̃ᵀ and integrate; with L = sup ‖J̃(t; ŝ)‖ and
 μ = λ_min(W) along the candidate,
 
@@ -24,7 +24,7 @@ descriptor; then W = J̃ᵀJ̃, and with κ₂ = sup ‖J̃(s) − J̃(ŝ)‖ of
 Integrals over time are sums with positive weights, for which (1) to (5) hold as they stand.
 
 What is observed is not F(t; s*).  If it is off by at most η, and the motion by at most e (so that
-a course through s* misses each pose by e at most, in the sense of (4) of `course`), then
+a trajectory through s* misses each pose by e at most, in the sense of (4) of `observations`), then
 
     ‖F(t; s*) − F(t; ŝ)‖ ≤ ‖F_obs(t) − F(t; ŝ)‖ + η + L_R S e,                (6)
 
@@ -42,27 +42,25 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
+from isovist import InputError
 from isovist.arrays import ArrayLike, FloatArray, as_floats
-from isovist.errors import InputError
 from isovist.paper.dynamic.observability import gramians
-from isovist.paper.dynamic.observations import Course
+from isovist.paper.dynamic.observations import Trajectory
+from isovist.paper.settings import BoundSettings
+from isovist.settings import default_of
 
-MARGIN = 1.25
-"""On suprema that are known only at samples."""
-SAMPLES = 32
-"""Starts at which a ball is sampled."""
 _BLIND = 1e-10  # λ_min below this share of λ_max is rounding
 
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """One of T1 to T5, or the free way.
+    """One of T1 to T5, or the free space between candidate and truth.
 
     Attributes:
         name: "T1" to "T5", or "way".
-        holds: Whether it does, as far as it can be checked.
-        value: What was found.
-        limit: What it may be at most (T4: must exceed).
+        holds: Whether it holds, as far as it can be checked.
+        value: The value that was checked.
+        limit: Its upper limit (for T4 its lower limit).
         text: What was checked and what had to be assumed.
     """
 
@@ -75,15 +73,15 @@ class Assumption:
 
 @dataclass(frozen=True, slots=True)
 class DynamicBound:
-    """The bounds (4) and (5) at a candidate, and what they rest on.
+    """The bounds (4) and (5) at a candidate, and their assumptions.
 
     Attributes:
         mu: μ, least eigenvalue of W along the candidate, per m².
         lipschitz: L.
         variation: κ.
         bound: Of (4) on the size of the error of the start, in m; `inf` when it does not hold.
-        sharp: Of (5), likewise; it can hold where (4) does not.
-        assumptions: T1 to T5 and the free way, one by one.
+        sharp: Of (5) in m; it can hold where (4) does not.
+        assumptions: T1 to T5 and the free space, one by one.
     """
 
     mu: float
@@ -95,76 +93,105 @@ class DynamicBound:
 
     @property
     def holds(self) -> bool:
-        """Whether every assumption that can be checked was checked and holds."""
+        """Return whether every assumption that can be checked was checked and holds."""
         return all(assumption.holds for assumption in self.assumptions)
 
 
+@dataclass(frozen=True, slots=True)
+class DynamicPremises:
+    """What a dynamic bound takes for granted.
+
+    Attributes:
+        radius: R, within which the true start is taken to lie, in m.
+        noise: η, bound on ‖F_obs(t) − F(t; s*)‖ if the motion were exact.
+        drift: e, bound on the error of the motion, in m.
+    """
+
+    radius: float
+    noise: float = 0.0
+    drift: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.radius > 0.0 or self.noise < 0.0 or self.drift < 0.0:
+            raise InputError.about("radius", "must be positive, `noise` and `drift` not negative.")
+
+
 def dynamic_bound(
-    course: Course,
+    trajectory: Trajectory,
     start: ArrayLike,
     observed: ArrayLike,
-    *,
-    radius: float,
-    noise: float = 0.0,
-    drift: float = 0.0,
-    samples: int = SAMPLES,
+    premises: DynamicPremises,
+    settings: BoundSettings | None = None,
 ) -> DynamicBound:
-    """The bounds for a candidate start.
+    """Return the bounds (4) and (5) for a candidate start.
 
     Args:
-        course: The motion, and what it should observe.
+        trajectory: The motion, and what it should observe.
         start: ŝ, shape (D,), in m and rad.
         observed: F_obs, shape (k, n).
-        radius: R in m: the true start is taken to be within it.
-        noise: η, bound on ‖F_obs(t) − F(t; s*)‖ if the motion were exact.
-        drift: e in m, bound on the error of the motion.
-        samples: Starts at which the ball is sampled.
+        premises: The ball, the noise and the drift.
+        settings: How suprema over the ball are estimated.
     """
-    s = as_floats("start", start, course.units.shape)
-    if not radius > 0.0 or noise < 0.0 or drift < 0.0:
-        raise InputError.about("radius", "must be positive, `noise` and `drift` not negative.")
-    c, T = course.weights, float(course.weights.sum())
-    lever = float(np.sqrt(course.swing.max() ** 2 - 1.0))
-    grown = 0.5 * (lever + float(np.hypot(lever, 2.0))) * drift
-    wide = radius + grown
-    around = s + ball(len(s), samples) * wide / course.units
-    way, way_text = _way(course, s, wide, around)
-    if not way:
-        return _without_a_way(wide, way_text)
-    F, J = course.at(s)
+    settings = settings or default_of(BoundSettings)
+    s = as_floats("start", start, trajectory.units.shape)
+    lever = float(np.sqrt(trajectory.swing.max() ** 2 - 1.0))
+    growth = 0.5 * (lever + float(np.hypot(lever, 2.0))) * premises.drift
+    reach = premises.radius + growth
+    around = s + ball_points(len(s), settings.trajectory_samples) * reach / trajectory.units
+    free_space = _check_free_space(trajectory, s, reach, around)
+    if not free_space.holds:
+        return _unchecked_bound(free_space)
+    c, T = trajectory.weights, float(trajectory.weights.sum())
+    F, J = trajectory.at(s)
     gaps = np.linalg.norm(as_floats("observed", observed, F.shape) - F, axis=1)
-    J = J / course.units
-    Js = course.at(around)[1] / course.units
-    mu, largest = np.linalg.eigvalsh(gramians(J, c)[-1])[[0, -1]]
+    J = J / trajectory.units
+    Js = trajectory.at(around)[1] / trajectory.units
+    mu, largest = (float(x) for x in np.linalg.eigvalsh(gramians(J, c)[-1])[[0, -1]])
     L = float(np.linalg.norm(J, ord=2, axis=(1, 2)).max())
-    L_wide = max(L, MARGIN * float(np.linalg.norm(Js, ord=2, axis=(-2, -1)).max()))
-    kappa = MARGIN * float(np.linalg.norm(Js - J, ord=2, axis=(-2, -1)).max())
-    kappa_2 = MARGIN * float(np.linalg.norm(stack(Js - J, c), ord=2, axis=(-2, -1)).max())
-    extra = noise + L_wide * grown
+    L_ball, kappa, kappa_2 = (
+        settings.margin * float(np.linalg.norm(matrices, ord=2, axis=(-2, -1)).max())
+        for matrices in (Js, Js - J, stack(Js - J, c))
+    )
+    errors = gaps + (premises.noise + max(L, L_ball) * growth)
     assumptions = (
-        Assumption("T1", True, drift, np.inf,
-                   "odometry gives the motion exactly (assumed)" if drift == 0.0 else
-                   f"odometry errs by at most {drift:g} m (assumed); what that does to F is added"),
-        Assumption("T2", bool(np.isfinite(L)), L, np.inf, "‖J‖ is bounded along the candidate"),
-        Assumption("T3", course.exact, kappa, np.inf,
-                   f"J varies by at most κ over the ball ({samples} samples, times {MARGIN:g})"
-                   if course.exact else "not verified: J is a difference quotient on this map"),
-        Assumption("T4", bool(mu > _BLIND * largest), float(mu), 0.0,
+        *_motion_assumptions(premises.drift, L),
+        _smoothness_assumption(trajectory.is_exact, kappa, settings),
+        Assumption("T4", mu > _BLIND * largest, mu, 0.0,
                    "the least eigenvalue of W is positive"),
-        Assumption("T5", bool(L * T * kappa <= 0.5 * mu), L * T * kappa, 0.5 * float(mu),
-                   f"L T κ ≤ μ/2, and the true start is within {radius:g} m (assumed)"),
-        Assumption("way", True, wide, np.inf, way_text),
+        Assumption("T5", L * T * kappa <= 0.5 * mu, L * T * kappa, 0.5 * mu,
+                   f"L T κ ≤ μ/2, and the true start is within {premises.radius:g} m (assumed)"),
+        free_space,
     )  # fmt: skip
     holds = all(a.holds for a in assumptions)
-    bound = 2.0 * L / mu * float((gaps + extra) @ c) if holds else np.inf
+    bound = 2.0 * L / mu * float(errors @ c) if holds else np.inf
     root = float(np.sqrt(max(mu, 0.0)))
-    able = all(a.holds for a in assumptions if a.name != "T5") and kappa_2 < root
-    sharp = float(np.sqrt((gaps + extra) ** 2 @ c)) / (root - kappa_2) if able else np.inf
-    return DynamicBound(float(mu), L, kappa, float(bound), sharp, assumptions)
+    is_sharp = all(a.holds for a in assumptions if a.name != "T5") and kappa_2 < root
+    sharp = float(np.sqrt(errors**2 @ c)) / (root - kappa_2) if is_sharp else np.inf
+    return DynamicBound(mu, L, kappa, float(bound), sharp, assumptions)
 
 
-def ball(d: int, samples: int) -> FloatArray:
-    """Points of the unit ball: the ends of the axes, then spread evenly, shape (samples, d)."""
+def _motion_assumptions(drift: float, L: float) -> tuple[Assumption, Assumption]:
+    """Return T1 and T2 for a drift in m and L."""
+    text = "odometry gives the motion exactly (assumed)"
+    if drift != 0.0:
+        text = f"odometry errs by at most {drift:g} m (assumed); what that does to F is added"
+    return (
+        Assumption("T1", True, drift, np.inf, text),
+        Assumption("T2", bool(np.isfinite(L)), L, np.inf, "‖J‖ is bounded along the candidate"),
+    )
+
+
+def _smoothness_assumption(exact: bool, kappa: float, settings: BoundSettings) -> Assumption:
+    """Return T3 for κ, which means something only where J is the derivative of F."""
+    text = "not verified: J is a difference quotient on this map"
+    if exact:
+        samples, margin = settings.trajectory_samples, settings.margin
+        text = f"J varies by at most κ over the ball ({samples} samples, times {margin:g})"
+    return Assumption("T3", exact, kappa, np.inf, text)
+
+
+def ball_points(d: int, samples: int) -> FloatArray:
+    """Return points of the unit ball: ends of the axes, then evenly spread, shape (samples, d)."""
     ends = np.concatenate([np.eye(d), -np.eye(d)])
     k = np.arange(max(0, samples - 2 * d)) + 0.5
     # Multiples of the roots of x^(d+1) = x + 1 fill the cube evenly.
@@ -188,26 +215,31 @@ def ball(d: int, samples: int) -> FloatArray:
 
 
 def stack(J: FloatArray, weights: FloatArray) -> FloatArray:
-    """Observations times the roots of their weights, one below the other, (..., k n, D)."""
+    """Stack observations times the roots of their weights, shape (..., k n, D)."""
     scaled = J * np.sqrt(weights)[:, None, None]
     return scaled.reshape(*J.shape[:-3], -1, J.shape[-1])
 
 
-def _way(course: Course, start: FloatArray, wide: float, around: FloatArray) -> tuple[bool, str]:
-    """Whether the places between candidate and truth are free, and how that was found out."""
-    if not bool(course.free(start)):
-        return False, "a place of the candidate is not in free space"
-    clearance = course.clearance(start)
-    if clearance is None:
-        free = bool(np.asarray(course.free(around)).all())
-        return free, f"the places of {len(around)} starts in the ball are free (samples)"
-    return bool((clearance > wide * course.swing).all()), "no wall is as near as the ball reaches"
+def _check_free_space(
+    trajectory: Trajectory, start: FloatArray, reach: float, around: FloatArray
+) -> Assumption:
+    """Check that the places between candidate and truth, `reach` m apart at most, are free."""
+    clearance = trajectory.clearance(start)
+    if not bool(trajectory.is_free(start)):
+        is_free, text = False, "a place of the candidate is not in free space"
+    elif clearance is None:
+        is_free = bool(np.asarray(trajectory.is_free(around)).all())
+        text = f"the places of {len(around)} starts in the ball are free (samples)"
+    else:
+        is_free = bool((clearance > reach * trajectory.swing).all())
+        text = "no wall is as near as the ball reaches"
+    return Assumption("way", is_free, reach, np.inf, text)
 
 
-def _without_a_way(wide: float, text: str) -> DynamicBound:
-    unknown = tuple(
-        Assumption(name, False, np.nan, np.nan, "not checked: the way is not free")
+def _unchecked_bound(free_space: Assumption) -> DynamicBound:
+    """Return no bound, because the space between candidate and truth is not free."""
+    unchecked = tuple(
+        Assumption(name, False, np.nan, np.nan, "not checked: the space between is not free")
         for name in ("T1", "T2", "T3", "T4", "T5")
     )
-    way = Assumption("way", False, wide, np.inf, text)
-    return DynamicBound(0.0, np.inf, np.inf, np.inf, np.inf, (*unknown, way))
+    return DynamicBound(0.0, np.inf, np.inf, np.inf, np.inf, (*unchecked, free_space))

@@ -1,10 +1,10 @@
-"""What a moving robot should observe, as a function of where it started.
+"""Predict what a moving robot observes, as a function of where it started.
 
 Heading known.  Odometry gives the displacement m_t in the axes of the map: p_t = p₀ + m_t, and
 
     ∂F(p_t)/∂p₀ = J(p_t).                                                     (1)
 
-Heading unknown, in the plane.  The start is (p₀, ψ₀); odometry gives the motion (Δ_t, α_t) in the
+Heading unknown, in 2D.  The start is (p₀, ψ₀); odometry gives the motion (Δ_t, α_t) in the
 frame of the start, so
 
     p_t = p₀ + R(ψ₀) Δ_t,     ψ_t = ψ₀ + α_t.                                 (2)
@@ -28,61 +28,60 @@ from typing import Protocol
 
 import numpy as np
 
+from isovist import InputError, MeshMap, Pose, SegmentMap
 from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
-from isovist.errors import InputError
 from isovist.maps.base import Map
-from isovist.maps.surfaces.mesh_map import MeshMap
-from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import Exact
+from isovist.paper.settings import TrajectorySettings
 from isovist.paper.static.heading import observe
 from isovist.paper.static.map_space import Field, MapField
-from isovist.poses import Pose
-from isovist.tracking.gramian import ARM
-from isovist.tracking.start import motions_since_start
+from isovist.settings import default_of
+
+ARM = default_of(TrajectorySettings).arm_m
 
 
-class Course(Protocol):
+class Trajectory(Protocol):
     """Observations along a known motion, as a function of the start."""
 
     @property
     def weights(self) -> FloatArray:
-        """What each observation counts, shape (k,): its share of the time in s, or 1."""
+        """Return the weight of each observation, shape (k,): its share of the time in s, or 1."""
 
     @property
     def arm(self) -> float | None:
-        """ℓ of (4) in m when the last coordinate of the start is a heading, otherwise `None`."""
+        """Return ℓ of (4) in m if the last coordinate of the start is a heading, else `None`."""
 
     @property
     def units(self) -> FloatArray:
-        """Length in m that each coordinate of the start is worth per unit, shape (D,)."""
+        """Return the length in m that a unit of each coordinate of the start is worth, (D,)."""
 
     def at(self, starts: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """F, shape (..., k, n), and J̃, shape (..., k, n, D), for starts of shape (..., D)."""
+        """Return F, shape (..., k, n), and J̃, shape (..., k, n, D), for starts (..., D)."""
 
-    def free(self, starts: ArrayLike) -> BoolArray:
-        """Whether all places are free when one starts there, shape (...)."""
+    def is_free(self, starts: ArrayLike) -> BoolArray:
+        """Return whether all places are free for each start, shape (...)."""
 
     def clearance(self, start: FloatArray) -> FloatArray | None:
-        """Distance of each place from the walls in m, shape (k,); `None` if the map has none."""
+        """Return the distance of each place from the walls in m, (k,); `None` on cells."""
 
     @property
-    def exact(self) -> bool:
-        """Whether J̃ is the derivative of F, not a difference quotient of a sum over rays."""
+    def is_exact(self) -> bool:
+        """Return whether J̃ is the derivative of F, not a difference quotient over rays."""
 
     @property
     def swing(self) -> FloatArray:
-        """By how much a change of the start of size 1 m can move each place, shape (k,)."""
+        """Return how far a change of the start by 1 m can move each place, shape (k,)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PlaceCourse:
-    """A course with known heading, equation (1), in the plane or in space.
+class PlaceTrajectory:
+    """A trajectory with known heading, equation (1), in 2D or 3D.
 
     Attributes:
         field: Gives F and J.
         moves: m_t, shape (k, d), in m.  Read-only.
-        weights: Of the observations, shape (k,).  Read-only.
+        weights: Weights of the observations, shape (k,).  Read-only.
     """
 
     field: Field
@@ -92,14 +91,14 @@ class PlaceCourse:
     @classmethod
     def along(
         cls, field: Field, places: ArrayLike, times: ArrayLike | None = None
-    ) -> "PlaceCourse":
-        """From places of a path, shape (k, d), relative to the first of them.
+    ) -> "PlaceTrajectory":
+        """Make a trajectory from places of a path, shape (k, d), relative to the first of them.
 
         Args:
             field: Gives F and J.
             places: In any frame with the axes of the map, in m.
-            times: In s, shape (k,), ascending: integrals over time are trapezoidal sums.  Without
-                them each place is one observation.
+            times: Ascending times in s, shape (k,): integrals over time are trapezoidal sums.
+                Without times each place is one observation.
         """
         p = as_floats("places", places, (None, field.basis.dimension))
         return cls(field, readonly(p - p[:1]), readonly(time_weights(len(p), times)))
@@ -118,9 +117,9 @@ class PlaceCourse:
         shape = places.shape[:-1]
         return F.reshape(*shape, -1), J.reshape(*shape, *J.shape[1:])
 
-    def free(self, starts: ArrayLike) -> BoolArray:
+    def is_free(self, starts: ArrayLike) -> BoolArray:
         places = self._places(starts)
-        inside = self.field.free(places.reshape(-1, places.shape[-1]))
+        inside = self.field.is_free(places.reshape(-1, places.shape[-1]))
         return np.asarray(inside.reshape(places.shape[:-1]).all(axis=-1))
 
     def clearance(self, start: FloatArray) -> FloatArray | None:
@@ -128,7 +127,7 @@ class PlaceCourse:
         return _clearance(world, self._places(start))
 
     @property
-    def exact(self) -> bool:
+    def is_exact(self) -> bool:
         if not isinstance(self.field, MapField):
             return True
         return _is_exact(self.field.descriptor, self.field.world)
@@ -142,14 +141,14 @@ class PlaceCourse:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PoseCourse:
-    """A course with unknown heading, equations (2) to (4), in the plane.
+class PoseTrajectory:
+    """A trajectory with unknown heading, equations (2) to (4), in 2D.
 
     Attributes:
-        descriptor: DirectionalBasis, signal and quadrature.
+        descriptor: Basis, signal and quadrature.
         world: The map.
         motions: (Δ_t, α_t), shape (k, 3), in m and rad.  Read-only.
-        weights: Of the observations, shape (k,).  Read-only.
+        weights: Weights of the observations, shape (k,).  Read-only.
         arm: ℓ of (4), in m.
     """
 
@@ -168,14 +167,14 @@ class PoseCourse:
         times: ArrayLike | None = None,
         *,
         arm: float = ARM,
-    ) -> "PoseCourse":
-        """From poses of the robot in any fixed frame; only differences count.
+    ) -> "PoseTrajectory":
+        """Make a trajectory from poses of the robot in any fixed frame; only differences count.
 
         Args:
-            descriptor: DirectionalBasis, signal and quadrature.
+            descriptor: Basis, signal and quadrature.
             world: The map.
             odometry: T_odom_robot at each observation.
-            times: As in `PlaceCourse.along`.
+            times: As in `PlaceTrajectory.along`.
             arm: ℓ of (4), in m.
         """
         if not (np.isfinite(arm) and arm > 0.0):
@@ -197,7 +196,7 @@ class PoseCourse:
         J[..., 2] += np.einsum("...nd,...d->...n", J[..., :2], swings)
         return F.reshape(*shape, -1), J
 
-    def free(self, starts: ArrayLike) -> BoolArray:
+    def is_free(self, starts: ArrayLike) -> BoolArray:
         poses, _ = self._poses(as_floats("starts", starts))
         return np.asarray(np.asarray(self.world.contains(poses[..., :2])).all(axis=-1))
 
@@ -205,7 +204,7 @@ class PoseCourse:
         return _clearance(self.world, self._poses(start)[0][..., :2])
 
     @property
-    def exact(self) -> bool:
+    def is_exact(self) -> bool:
         return _is_exact(self.descriptor, self.world)
 
     @property
@@ -213,14 +212,21 @@ class PoseCourse:
         return np.hypot(1.0, np.hypot(self.motions[:, 0], self.motions[:, 1]) / self.arm)
 
     def _poses(self, starts: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Poses, shape (..., k, 3), and R′(ψ₀) Δ_t, shape (..., k, 2)."""
+        """Return poses, shape (..., k, 3), and R′(ψ₀) Δ_t, shape (..., k, 2)."""
         poses = (Pose.from_vector(starts[..., None, :]) @ Pose.from_vector(self.motions)).vector
         along = poses[..., :2] - starts[..., None, :2]
         return poses, np.stack([-along[..., 1], along[..., 0]], axis=-1)
 
 
+def motions_since_start(odometry: Sequence[Pose]) -> Pose:
+    """Return T_start_t for each pose of the odometry, as an array of poses."""
+    if len(odometry) == 0:
+        raise InputError.about("odometry", "must hold at least one pose.", code="missing")
+    return odometry[0].inverse @ Pose.from_vector([pose.vector for pose in odometry])
+
+
 def time_weights(count: int, times: ArrayLike | None) -> FloatArray:
-    """Trapezoidal weights of ascending times in s, shape (count,); ones without times."""
+    """Return trapezoidal weights of ascending times in s, shape (count,); ones without times."""
     if times is None:
         return np.ones(count)
     t = as_floats("times", times, (count,))

@@ -1,4 +1,4 @@
-"""Refine the start of a trajectory from its descriptors, all at once; and when that can be done.
+"""Refine the start of a trajectory from its descriptors, and say when that can be done.
 
 Where the noise comes from.  A scan gives F_i = Σ_b f(r_b) Δ_b w_i(b) (`descriptor`), so range
 noise of standard deviation σ makes
@@ -19,41 +19,44 @@ varies by at most 2κ₂ between any two starts, and a step of Gauss–Newton le
 
 makes it a contraction.  In use the candidate stands for s*, and κ₂ comes from samples.
 
-The refinement.  With J̃ and F of a course, weights c_t and the covariance Σ of the noise,
+The refinement.  With J̃ and F of a trajectory, weights c_t and the covariance Σ of the noise,
 
     s ← s + I⁻¹ Σ_t c_t J̃ᵀ Σ⁻¹ (F_obs(t) − F(t; s)),     I = Σ_t c_t J̃ᵀ Σ⁻¹ J̃.  (3)
 
-Odometry is taken as exact.  `tracking.trajectory` fits the same start to the walls.
+Odometry is taken as exact.  `start_fit` fits the same start to the walls.
 """
 
 import numpy as np
 
+from isovist import InputError, LocalizationSettings, Range, Scan, StartFit
 from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
-from isovist.errors import InputError
-from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import by_coordinate
 from isovist.paper.descriptor.descriptor import Descriptor
-from isovist.paper.dynamic.dynamic_bound import MARGIN, SAMPLES, ball, stack
-from isovist.paper.dynamic.observations import Course
-from isovist.paper.static.gauss_newton import Rows, damped_steps
+from isovist.paper.dynamic.dynamic_bound import ball_points, stack
+from isovist.paper.dynamic.observations import Trajectory
+from isovist.paper.settings import BoundSettings
+from isovist.paper.static.gauss_newton import (
+    Linearization,
+    Problem,
+    StepLimits,
+    damped_gauss_newton,
+)
 from isovist.poses import unit_vectors
-from isovist.sensing.scan import Scan
-from isovist.sensing.signals import Range
-from isovist.tracking.gramian import whiten
-from isovist.tracking.start import StartFit
+from isovist.settings import default_of
+from isovist.tracking import whiten
 
 
 def descriptor_noise(descriptor: Descriptor, scan: Scan, sigma: float) -> FloatArray:
-    """Σ of equation (1), shape (n, n).
+    """Return Σ of equation (1), shape (n, n).
 
     Args:
-        descriptor: DirectionalBasis on the circle and a Range signal.
-        scan: The beams.
+        descriptor: A basis on the circle and a Range signal.
+        scan: The scan with the beams.
         sigma: Standard deviation of a range, in m.
     """
     if descriptor.basis.dimension != 2 or not isinstance(descriptor.signal, Range):
         raise InputError(
-            "A planar scan needs a basis on the circle and a Range signal.", code="wrong_dimension"
+            "A 2D scan needs a basis on the circle and a Range signal.", code="wrong_dimension"
         )
     if not sigma > 0.0:
         raise InputError.about("sigma", f"must be positive, got {sigma} m.")
@@ -64,73 +67,71 @@ def descriptor_noise(descriptor: Descriptor, scan: Scan, sigma: float) -> FloatA
     return np.asarray((w * (variance * owned**2)[:, None]).T @ w)
 
 
-def convergence_radius(course: Course, start: ArrayLike, *, largest: float = 1.0) -> float:
-    """ρ of (2): `largest`, halved until it holds, in m; 0 when it does not above 1 mm."""
-    s = as_floats("start", start, course.units.shape)
-    J = stack(course.at(s)[1] / course.units, course.weights)
+def convergence_radius(trajectory: Trajectory, start: ArrayLike, *, largest: float = 1.0) -> float:
+    """Return ρ of (2) in m: `largest`, halved until (2) holds, or 0 if it does not above 1 mm."""
+    limits = default_of(BoundSettings)
+    s = as_floats("start", start, trajectory.units.shape)
+    J = stack(trajectory.at(s)[1] / trajectory.units, trajectory.weights)
     root = float(np.linalg.svd(J, compute_uv=False)[-1])
+    points = ball_points(len(s), limits.trajectory_samples)
     radius = largest
     while radius >= 1e-3:
-        around = s + ball(len(s), SAMPLES) * radius / course.units
-        if bool(np.asarray(course.free(around)).all()):
-            change = stack(course.at(around)[1] / course.units, course.weights) - J
-            if 3.0 * MARGIN * np.linalg.norm(change, ord=2, axis=(1, 2)).max() < root:
+        around = s + points * radius / trajectory.units
+        if bool(np.asarray(trajectory.is_free(around)).all()):
+            change = stack(trajectory.at(around)[1] / trajectory.units, trajectory.weights) - J
+            if 3.0 * limits.margin * np.linalg.norm(change, ord=2, axis=(1, 2)).max() < root:
                 return radius
         radius *= 0.5
     return 0.0
 
 
-def refine_course(
-    course: Course,
+def fit_start(
+    trajectory: Trajectory,
     observed: ArrayLike,
     start: ArrayLike,
     *,
     noise: float | ArrayLike | None = None,
-    steps: int = 20,
-    tolerance: float = 1e-12,
-    trust_radius: float = 0.5,
+    limits: StepLimits | None = None,
 ) -> StartFit:
-    """Gauss–Newton on descriptors, equation (3), damped when a step does not help.
+    """Fit the start of a trajectory to descriptors by damped Gauss–Newton, equation (3).
 
     Args:
-        course: The motion, and what it should observe.
+        trajectory: The motion, and what it should observe.
         observed: F_obs, shape (k, n).
         start: First guess, shape (D,), in m and rad.
         noise: Standard deviation of a channel or covariance of all; without it the residuals
             themselves say how large the noise is.
-        steps: At most so many.
-        tolerance: Stop after a step smaller than this, in m.
-        trust_radius: Largest step, in m.
+        limits: When to stop, and the largest step.
     """
-    units = course.units
+    limits = limits or StepLimits.bounded()
+    units = trajectory.units
     s = as_floats("start", start, units.shape)
-    if not bool(course.free(s)):
+    if not bool(trajectory.is_free(s)):
         raise InputError(
             "A place of the trajectory is not in free space from this start.", code="not_free"
         )
-    F, _ = course.at(s)
+    F, _ = trajectory.at(s)
     target = as_floats("observed", observed, F.shape)
 
-    def rows(at: FloatArray) -> Rows:
-        F, J = course.at(at)
-        both = whiten(np.concatenate([(target - F)[..., None], J / units], axis=-1), noise)
-        both = stack(both, course.weights)
-        return float(both[:, 0] @ both[:, 0]), both[:, 0], both[:, 1:]
+    def linearize(at: FloatArray) -> Linearization:
+        F, J = trajectory.at(at)
+        scaled = whiten(np.concatenate([(target - F)[..., None], J / units], axis=-1), noise)
+        scaled = stack(scaled, trajectory.weights)
+        return Linearization(float(scaled[:, 0] @ scaled[:, 0]), scaled[:, 0], scaled[:, 1:])
 
-    path, _, (cost, r, A), _ = damped_steps(
-        rows, course.free, s, units,
-        steps=steps, tries=4 * steps, tolerance=tolerance, trust_radius=trust_radius,
-    )  # fmt: skip
+    solution = damped_gauss_newton(Problem(linearize, trajectory.is_free, units), s, limits)
+    end, A = solution.end, solution.end.slopes
     H = A.T @ A
-    rest = float(np.linalg.norm(np.linalg.lstsq(H, A.T @ r, rcond=None)[0]))
+    last_step = np.linalg.lstsq(H, A.T @ end.residuals, rcond=None)[0]
     if noise is None:
-        H = H / max(cost / max(1, len(r) - len(s)), 1e-300)
+        H = H / max(end.cost / max(1, len(end.residuals) - len(s)), 1e-300)
     length = 10.0 * LocalizationSettings().loose
-    widest = by_coordinate(length, np.pi if course.arm is not None else length, len(s))
+    widest = by_coordinate(length, np.pi if trajectory.arm is not None else length, len(s))
     information = H * np.outer(units, units)
     covariance = np.linalg.inv(information + np.diag(1.0 / widest**2))
     return StartFit(
-        readonly(path[-1]), readonly(covariance), readonly(information),
-        float(np.linalg.eigvalsh(H)[0]), len(path) - 1, rest < max(tolerance, 1e-8),
-        readonly(np.array(path)),
+        readonly(solution.path[-1]), readonly(covariance), readonly(information),
+        float(np.linalg.eigvalsh(H)[0]), len(solution.path) - 1,
+        float(np.linalg.norm(last_step)) < max(limits.tolerance_m, 1e-8),
+        readonly(np.array(solution.path)),
     )  # fmt: skip

@@ -41,17 +41,18 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import circulant
 
+from isovist import DirectionalBasis, InputError, Scan
 from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
-from isovist.basis import DirectionalBasis, Softmax
-from isovist.errors import InputError
+from isovist.basis import Softmax
 from isovist.paper.descriptor.quadrature import CircleSum, Rule
 from isovist.paper.gram.weight_rules import Sector, circle_rule, in_blocks, settled_sphere_rule
+from isovist.paper.settings import GramSettings
 from isovist.poses import unit_vectors
 from isovist.renamed import accept_old_names
-from isovist.sensing.scan import Scan
+from isovist.settings import default_of
 
-KEEP = 1e-8  # τ, the smallest singular value that is kept, relative to the largest
-_LONGEST_FFT = 1 << 15
+KEEP = default_of(GramSettings).min_singular_value
+_MAX_FFT = 1 << 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,9 +140,9 @@ class Gram:
     @accept_old_names
     def from_scan(cls, basis: DirectionalBasis, scan: Scan, *, keep: float = KEEP) -> "Gram":
         """Over the directions that a scan saw: its valid beams, each with the angle it owns."""
-        seen = scan.valid
+        valid = scan.valid
         rule = Rule(
-            readonly(unit_vectors(scan.bearings[seen])), readonly(scan.beam_widths[seen].copy())
+            readonly(unit_vectors(scan.bearings[valid])), readonly(scan.beam_widths[valid].copy())
         )
         return cls.from_rule(basis, rule, keep=keep)
 
@@ -277,7 +278,7 @@ def _fft_terms(basis: DirectionalBasis, tolerance: float) -> int | None:
     n = len(basis)
     b = min(np.arcsinh(0.5 * np.pi * basis.temperature / np.sin(np.pi / n)), 2.0)
     terms = n * int(np.ceil(max(8.0, 2.0 * np.log(1e3 / min(tolerance, 1e-12)) / (b * n))))
-    return terms if terms <= _LONGEST_FFT else None
+    return terms if terms <= _MAX_FFT else None
 
 
 def _triangle(A: FloatArray) -> FloatArray:

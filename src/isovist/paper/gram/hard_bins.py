@@ -26,12 +26,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist import DirectionalBasis, InputError, SegmentMap
 from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
-from isovist.basis import DirectionalBasis
 from isovist.basis.mesh_norm import circle_gaps
-from isovist.errors import InputError
-from isovist.maps.surfaces.segment_map import SegmentMap
-from isovist.paper.descriptor.norms import visible_feet
+from isovist.paper.descriptor.norms import visible_walls
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +70,7 @@ def hard_features(world: SegmentMap, points: ArrayLike, basis: DirectionalBasis)
     p = np.ascontiguousarray(as_floats("points", points, (None, 2)))
     angles, gaps = circle_gaps(basis.directions)
     edges = np.sort((angles + 0.5 * gaps) % (2.0 * np.pi))
-    a, b, c, alpha = visible_feet(world, p, edges)
+    a, b, c, alpha = visible_walls(world, p, edges)
     # ∫ c/cos φ dφ = c artanh(sin φ).
     part = c * (np.arctanh(np.sin(b - alpha)) - np.arctanh(np.sin(a - alpha)))
     middle = 0.5 * (a + b)
@@ -186,13 +184,13 @@ def localization_errors(
     rng = np.random.default_rng(seed)
     errors = np.empty((2, len(p)))
     for k, place in enumerate(p):
-        seen = x + noise * rng.normal(size=x.shape)
+        noisy_cloud = x + noise * rng.normal(size=x.shape)
         away = rng.normal(size=x.shape[1])
         start = place + offset * away / np.linalg.norm(away)
         for row, hard in enumerate((False, True)):
-            F_obs, _ = point_features(basis, seen, place, hard=hard)
-            found = localize(basis, x, F_obs, start, hard=hard)
-            errors[row, k] = np.linalg.norm(found - place)
+            F_obs, _ = point_features(basis, noisy_cloud, place, hard=hard)
+            place_found = localize(basis, x, F_obs, start, hard=hard)
+            errors[row, k] = np.linalg.norm(place_found - place)
     return errors[0], errors[1]
 
 

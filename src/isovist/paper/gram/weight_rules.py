@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist import DirectionalBasis, InputError
 from isovist.arrays import ArrayLike, FloatArray, readonly
-from isovist.basis import DirectionalBasis
-from isovist.errors import InputError
 from isovist.paper.descriptor.quadrature import EqualArea, Exact, Rule, check_view
 from isovist.poses import unit_vectors
 
@@ -79,9 +78,9 @@ def _cuts(
     cuts, at = [start], start
     while at < stop - 1e-14:
         k = int(np.searchsorted(around, at + 1e-14))
-        ahead, behind = around[k] - at, at - around[k - 1]
-        grown = 0.9 * float(np.hypot(behind, heights[k - 1]))
-        at += min(grown, max(0.9 * heights[k], 0.47 * ahead), length, ahead, stop - at)
+        to_next, from_last = around[k] - at, at - around[k - 1]
+        widening = 0.9 * float(np.hypot(from_last, heights[k - 1]))
+        at += min(widening, max(0.9 * heights[k], 0.47 * to_next), length, to_next, stop - at)
         cuts.append(at)
     return np.array(cuts)
 
@@ -90,12 +89,12 @@ def sphere_rule(degree: int, band: Sector | None = None) -> Rule:
     """A product rule, exact for polynomials up to `degree` on the whole sphere."""
     if degree < 1:
         raise InputError.about("degree", f"must be at least 1, got {degree}.")
-    seen = Sector() if band is None else band
+    sector = Sector() if band is None else band
     count = degree // 2 + 1
     x, w = np.polynomial.legendre.leggauss(count)
-    low, high = np.sin(seen.elevation)
+    low, high = np.sin(sector.elevation)
     z, c_z = 0.5 * (high + low) + 0.5 * (high - low) * x, 0.5 * (high - low) * w
-    turn = seen.azimuth[1] - seen.azimuth[0]
+    turn = sector.azimuth[1] - sector.azimuth[0]
     if turn >= 2.0 * np.pi - 1e-12:
         # Half a step apart in the two halves would change nothing; half a step from 0 keeps the
         # nodes off the planes of symmetry.
@@ -103,7 +102,7 @@ def sphere_rule(degree: int, band: Sector | None = None) -> Rule:
         c_a = np.full(degree + 1, 2.0 * np.pi / (degree + 1))
     else:
         y, v = np.polynomial.legendre.leggauss(degree + 1)
-        azimuth, c_a = seen.azimuth[0] + 0.5 * turn * (1.0 + y), 0.5 * turn * v
+        azimuth, c_a = sector.azimuth[0] + 0.5 * turn * (1.0 + y), 0.5 * turn * v
     radius = np.sqrt(np.maximum(1.0 - z * z, 0.0))
     directions = np.stack(
         [

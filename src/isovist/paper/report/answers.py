@@ -1,29 +1,29 @@
-"""Answers of the paper's method as JSON and as words."""
+"""Show answers of the paper's method as JSON and as text."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from isovist import Pose3
 from isovist.arrays import FloatArray
-from isovist.paper.basis_fit.separation import Learnt
+from isovist.paper.basis_fit.separation import FittedBasis
 from isovist.paper.dynamic.dynamic_bound import Assumption
 from isovist.paper.dynamic.steering import Drive
-from isovist.paper.dynamic.trajectory_localizer import PaperWay
+from isovist.paper.dynamic.trajectory_localizer import PaperTrack
 from isovist.paper.gram.metric import MapMetric
 from isovist.paper.localizer import PaperAnswer
-from isovist.paper.static.static_bound import PlaceBound
-from isovist.poses import Pose3
+from isovist.paper.static.static_bound import StaticBound
 from isovist.report.answers import finite, pose_json
 
 LISTED = 4
-"""Nodes that are told, as in the paper's table."""
+"""Nodes that are shown, as in the paper's table."""
 
 
 def paper_json(answer: PaperAnswer) -> dict[str, Any]:
-    """The answer as plain data, in m and rad; inf and NaN are null."""
+    """Return an answer as plain data, in m and rad; inf and NaN are null."""
     nodes = answer.nodes
     return {
         "method": "paper",
@@ -40,150 +40,147 @@ def paper_json(answer: PaperAnswer) -> dict[str, Any]:
         ],
         "converged": answer.converged,
         "mu": answer.mu,
-        "node_bound": bound_json(answer.node_bound),
-        "bound": bound_json(answer.bound),
+        "node_bound": _bound_json(answer.node_bound),
+        "bound": _bound_json(answer.bound),
     }
 
 
-def bound_json(bound: PlaceBound) -> dict[str, Any]:
-    """A bound with its assumptions, one by one."""
+def _bound_json(bound: StaticBound) -> dict[str, Any]:
     return {
         "bound": finite(bound.bound),
         "holds": bound.holds,
         "lipschitz": finite(bound.lipschitz),
         "variation": finite(bound.variation),
-        "assumptions": [assumption_json(assumption) for assumption in bound.assumptions],
+        "assumptions": _assumptions_json(bound.assumptions),
     }
 
 
-def assumption_json(assumption: Assumption) -> dict[str, Any]:
-    """An assumption as plain data."""
-    return {
-        "name": assumption.name,
-        "holds": assumption.holds,
-        "value": finite(assumption.value),
-        "limit": finite(assumption.limit),
-        "text": assumption.text,
-    }
+def _assumptions_json(assumptions: Sequence[Assumption]) -> list[dict[str, Any]]:
+    return [
+        {"name": a.name, "holds": a.holds, "value": finite(a.value), "limit": finite(a.limit),
+         "text": a.text}
+        for a in assumptions
+    ]  # fmt: skip
 
 
 def paper_text(answer: PaperAnswer) -> str:
-    """The answer in a few lines."""
-    pose = answer.pose
+    """Return an answer in a few lines of text."""
+    pose, nodes = answer.pose, answer.nodes
     height = f"z {pose.z:.3f} m   " if isinstance(pose, Pose3) else ""
     lines = [
         f"x {pose.x:.3f} m   y {pose.y:.3f} m   {height}yaw {math.degrees(pose.yaw):.2f}°",
-        "  nearest nodes, and how far their descriptors are from the observed one:",
+        "  nearest nodes, and the distances of their descriptors to the observed one:",
     ]
-    nodes = answer.nodes
     for place, yaw, distance in zip(
         nodes.places[:LISTED], nodes.yaws, nodes.distances, strict=False
     ):
-        where = ", ".join(f"{v:.3f}" for v in place)
-        lines.append(f"    ({where})   yaw {math.degrees(yaw):.1f}°   {distance:.4f}")
+        lines.append(f"    {_place(place)}   yaw {math.degrees(yaw):.1f}°   {distance:.4f}")
     lines.append("  Gauss–Newton, and ‖F − F_obs‖:")
     for place, residual in zip(answer.path, answer.residuals, strict=True):
-        where = ", ".join(f"{v:.3f}" for v in place)
-        lines.append(f"    ({where})   {residual:.2e}")
+        lines.append(f"    {_place(place)}   {residual:.2e}")
     lines.append(f"  μ {answer.mu:.3f} per m")
     for name, bound in (("nearest node", answer.node_bound), ("estimate", answer.bound)):
-        told = f"error ≤ {bound.bound:.3f} m" if bound.holds else "no bound holds"
-        lines.append(f"  {name}: {told}")
-    lines.append("  what the bound of the estimate rests on:")
-    lines += [assumption_text(assumption) for assumption in answer.bound.assumptions]
-    return "\n".join(lines)
+        lines.append(f"  {name}: {_bound_text(bound.bound, bound.holds)}")
+    lines.append("  assumptions of the bound of the estimate:")
+    return "\n".join([*lines, *_assumption_lines(answer.bound.assumptions)])
 
 
-def assumption_text(assumption: Assumption) -> str:
-    """An assumption in one line."""
-    numbers = ""
-    if math.isfinite(assumption.value) and math.isfinite(assumption.limit):
-        numbers = f" ({assumption.value:.3g} against {assumption.limit:.3g})"
-    return f"    {'yes' if assumption.holds else 'no '}  {assumption.text}{numbers}"
+def _place(place: FloatArray, digits: int = 3) -> str:
+    return f"({', '.join(f'{v:.{digits}f}' for v in place)})"
 
 
-def way_json(way: PaperWay, times: FloatArray) -> Iterator[dict[str, Any]]:
-    """One row for each scan of a way, then one with the bound of its start."""
-    for time, pose, least in zip(times, way.poses, way.history.least, strict=True):
-        yield {"time": float(time), **pose_json(pose), "lambda_min": float(least)}
-    bound = way.bound
+def _bound_text(bound: float, holds: bool) -> str:
+    return f"error ≤ {bound:.3f} m" if holds else "no bound holds"
+
+
+def _assumption_lines(assumptions: Sequence[Assumption]) -> Iterator[str]:
+    for a in assumptions:
+        is_finite = math.isfinite(a.value) and math.isfinite(a.limit)
+        numbers = f" ({a.value:.3g} against {a.limit:.3g})" if is_finite else ""
+        yield f"    {'yes' if a.holds else 'no '}  {a.text}{numbers}"
+
+
+def track_json(track: PaperTrack, times: FloatArray) -> Iterator[dict[str, Any]]:
+    """Yield one row for each scan of a trajectory, then one with the bound of its start."""
+    history, bound = track.history, track.bound
+    for time, pose, eigenvalue in zip(times, track.poses, history.min_eigenvalues, strict=True):
+        yield {"time": float(time), **pose_json(pose), "lambda_min": float(eigenvalue)}
     yield {
         "method": "paper",
-        "start": pose_json(way.poses[0]),
-        "lambda_min": float(way.history.least[-1]),
-        "weakest": way.history.weakest[-1].tolist(),
-        "converged": way.fit.converged,
+        "start": pose_json(track.poses[0]),
+        "lambda_min": float(history.min_eigenvalues[-1]),
+        "weakest": history.weakest[-1].tolist(),
+        "converged": track.fit.converged,
         "bound": finite(bound.bound),
         "sharp": finite(bound.sharp),
         "holds": bound.holds,
-        "assumptions": [assumption_json(assumption) for assumption in bound.assumptions],
+        "assumptions": _assumptions_json(bound.assumptions),
     }
 
 
-def way_text(way: PaperWay) -> str:
-    """A way in a few lines."""
-    first, last, bound = way.poses[0], way.poses[-1], way.bound
-    told = f"error ≤ {bound.bound:.3f} m" if bound.holds else "no bound holds"
-    lines = [f"{len(way.poses)} scans, {len(way.costs)} places carried along"]
-    lines += [
-        f"  {name}: x {pose.x:.3f} m   y {pose.y:.3f} m   yaw {math.degrees(pose.yaw):.2f}°"
-        for name, pose in (("first", first), ("last ", last))
+def track_text(track: PaperTrack) -> str:
+    """Return a trajectory in a few lines of text."""
+    bound, eigenvalues = track.bound, track.history.min_eigenvalues
+    ends = (("first", track.poses[0]), ("last ", track.poses[-1]))
+    lines = [
+        f"{len(track.poses)} scans, {len(track.costs)} candidates for the start",
+        *(
+            f"  {name}: x {pose.x:.3f} m   y {pose.y:.3f} m   yaw {math.degrees(pose.yaw):.2f}°"
+            for name, pose in ends
+        ),
+        f"  λ_min of the Gramian: {eigenvalues[0]:.3g} after one, {eigenvalues[-1]:.3g} after all",
+        f"  start: {_bound_text(bound.bound, bound.holds)}; its assumptions:",
     ]
-    least = way.history.least
-    lines.append(f"  λ_min of the Gramian: {least[0]:.3g} after one, {least[-1]:.3g} after all")
-    lines.append(f"  start: {told}; it rests on")
-    lines += [assumption_text(assumption) for assumption in bound.assumptions]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_assumption_lines(bound.assumptions)])
 
 
-def learnt_text(found: Learnt, path: Path) -> str:
-    """What a fitted basis is worth beside the uniform one."""
+def fitted_basis_text(result: FittedBasis, path: Path) -> str:
+    """Return a comparison of a fitted basis with the uniform one."""
     rows = (
-        ("least distance of far places, fitted to", found.fitted),
-        ("the same at other places", found.held_out),
-        ("one in a hundred of these pairs is nearer than", found.lowest),
+        ("smallest distance of far places, fitted to", result.fitted),
+        ("smallest distance of far places, others", result.held_out),
+        ("one in a hundred of the other pairs is nearer than", result.lowest),
     )
-    lines = [f"{path}: a basis of {len(found.basis)} directions"]
+    lines = [f"{path}: a basis of {len(result.basis)} directions"]
     lines += [f"  {name}: uniform {a:.4g}, fitted {b:.4g}" for name, (a, b) in rows]
     return "\n".join(lines)
 
 
-def metric_json(found: MapMetric) -> dict[str, Any]:
-    """The metric of a map as plain data; pairs of aliases as places, in m."""
-    low, middle, high = np.quantile(found.resolution, [0.05, 0.5, 0.95])
+def metric_json(metric: MapMetric) -> dict[str, Any]:
+    """Return the metric of a map as plain data; pairs of aliases as places, in m."""
+    low, middle, high = np.quantile(metric.resolution, [0.05, 0.5, 0.95])
     return {
-        "nodes": len(found.places),
-        "spacing": found.spacing,
+        "nodes": len(metric.places),
+        "spacing": metric.spacing,
         "resolution": {"p05": float(low), "median": float(middle), "p95": float(high)},
-        "without_alias": found.alone,
-        "aliases": [found.places[pair].tolist() for pair in found.aliases],
+        "without_alias": metric.unique_share,
+        "aliases": [metric.places[pair].tolist() for pair in metric.aliases],
     }
 
 
-def metric_text(found: MapMetric) -> str:
-    """The metric of a map in a few lines."""
-    low, middle, high = np.quantile(found.resolution, [0.05, 0.5, 0.95])
-    worst = found.places[int(found.resolution.argmax())]
-    where = ", ".join(f"{v:.2f}" for v in worst)
+def metric_text(metric: MapMetric) -> str:
+    """Return the metric of a map in a few lines of text."""
+    low, middle, high = np.quantile(metric.resolution, [0.05, 0.5, 0.95])
+    coarsest = _place(metric.places[int(metric.resolution.argmax())], 2)
+    aliases = len(metric.aliases)
     return (
-        f"{len(found.places)} nodes every {found.spacing:g} m\n"
-        f"  resolution 1/σ_min: {middle:.3g} m per unit of d in the middle, "
-        f"{low:.3g} to {high:.3g} in nine of ten, coarsest at ({where})\n"
-        f"  {found.alone:.1%} have no alias; {len(found.aliases)} pairs of places look alike"
+        f"{len(metric.places)} nodes every {metric.spacing:g} m\n"
+        f"  resolution 1/σ_min: median {middle:.3g} m per unit of d, "
+        f"90 % between {low:.3g} and {high:.3g}, coarsest at {coarsest}\n"
+        f"  {metric.unique_share:.1%} have no alias; {aliases} pairs of places look alike"
     )
 
 
-def drive_json(found: Drive) -> dict[str, Any]:
-    """Legs as plain data: the place after each, in m, and λ_min there."""
-    rows = zip(found.places.tolist(), found.least.tolist(), strict=True)
-    return {"places": [{"place": place, "lambda_min": least} for place, least in rows]}
+def drive_json(drive: Drive) -> dict[str, Any]:
+    """Return legs as plain data: the place after each, in m, and λ_min there."""
+    rows = zip(drive.places.tolist(), drive.min_eigenvalues.tolist(), strict=True)
+    return {"places": [{"place": place, "lambda_min": value} for place, value in rows]}
 
 
-def drive_text(found: Drive) -> str:
-    """Legs in a line each."""
-    rows = zip(found.places, found.least, strict=True)
+def drive_text(drive: Drive) -> str:
+    """Return legs as text, one line each."""
+    rows = zip(drive.places, drive.min_eigenvalues, strict=True)
     return "\n".join(
-        f"{'start' if k == 0 else f'leg {k}':>6}  ({', '.join(f'{v:.2f}' for v in place)}) m   "
-        f"λ_min {least:.4g}"
-        for k, (place, least) in enumerate(rows)
+        f"{'start' if k == 0 else f'leg {k}':>6}  {_place(place, 2)} m   λ_min {value:.4g}"
+        for k, (place, value) in enumerate(rows)
     )

@@ -1,19 +1,20 @@
-"""The figure of the paper's example."""
+"""Draw the figure of the paper's example."""
 
 from typing import Any
 
 import numpy as np
 
+from isovist.paper import CircleSum
 from isovist.paper.descriptor.descriptor import Descriptor
-from isovist.paper.descriptor.quadrature import CircleSum
 from isovist.paper.example import Example
-from isovist.report.figures.figures import ACCENT, INK, SOFT, new_figure
+from isovist.report import new_figure
+from isovist.report.figures.figures import ACCENT, INK, SOFT
 from isovist.report.figures.plans import draw_isovist, draw_map, draw_petals, draw_weights
 from isovist.report.tables import place_text
 
 
 def draw_example(example: Example) -> Any:
-    """Room with nodes, query and Gauss–Newton path; weights; petals; convergence."""
+    """Draw the room with nodes, query and path; the weights; a descriptor; convergence."""
     figure = new_figure(11.0, 7.2)
     grid = figure.add_gridspec(2, 3, height_ratios=(1.5, 1.0))
     world, basis = example.setup.world, example.setup.basis
@@ -27,7 +28,7 @@ def draw_example(example: Example) -> Any:
     room.plot(*path.T, "-o", color=ACCENT, markersize=4, linewidth=1.2, label="Gauss–Newton")
     room.plot(*place, "*", color=INK, markersize=13, label="true place")
     room.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncol=3, frameon=False)
-    room.set_title("What is seen from the true place, and the way there")
+    room.set_title("Visible area of the true place, and the path of Gauss–Newton")
 
     petals = figure.add_subplot(grid[0, 2])
     draw_petals(petals, basis, example.grid.F[example.order[0]], np.zeros(2), 1.0)

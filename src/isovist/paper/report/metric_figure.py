@@ -1,29 +1,30 @@
-"""The metric of a map as a picture."""
+"""Draw the metric of a map."""
 
 from typing import Any
 
 import numpy as np
 
 from isovist.paper.gram.metric import MapMetric
-from isovist.report.figures.figures import ACCENT, new_figure, show_between
+from isovist.report import new_figure, show_between
+from isovist.report.figures.figures import ACCENT
 
-LINES = 300
-"""Most aliases that are drawn."""
-HIGHEST = 0.95
+MAX_LINES = 300
+"""Aliases that are drawn at most."""
+QUANTILE = 0.95
 """Coarser resolutions than this quantile have its colour."""
 
 
-def draw_metric(found: MapMetric) -> Any:
-    """Nodes coloured by resolution, and lines between places that look alike."""
+def draw_metric(metric: MapMetric) -> Any:
+    """Draw nodes coloured by resolution, and lines between places that look alike."""
     figure = new_figure(9.0, 7.0)
     axes = figure.add_subplot()
-    x, y = found.places[:, 0], found.places[:, 1]
-    most = np.quantile(found.resolution, HIGHEST)
-    shown = axes.scatter(x, y, c=np.minimum(found.resolution, most), s=6.0)
-    step = max(1, len(found.aliases) // LINES)
-    for a, b in found.aliases[::step]:
+    x, y = metric.places[:, 0], metric.places[:, 1]
+    limit = np.quantile(metric.resolution, QUANTILE)
+    nodes = axes.scatter(x, y, c=np.minimum(metric.resolution, limit), s=6.0)
+    step = max(1, len(metric.aliases) // MAX_LINES)
+    for a, b in metric.aliases[::step]:
         axes.plot(x[[a, b]], y[[a, b]], color=ACCENT, linewidth=0.4, alpha=0.5)
-    figure.colorbar(shown, ax=axes, label="1/σ_min, m per unit of d")
-    show_between(axes, found.places.min(axis=0) - 1.0, found.places.max(axis=0) + 1.0)
-    axes.set_title(f"{found.alone:.0%} of {len(found.places)} nodes have no alias")
+    figure.colorbar(nodes, ax=axes, label="1/σ_min, m per unit of d")
+    show_between(axes, metric.places.min(axis=0) - 1.0, metric.places.max(axis=0) + 1.0)
+    axes.set_title(f"{metric.unique_share:.0%} of {len(metric.places)} nodes have no alias")
     return figure

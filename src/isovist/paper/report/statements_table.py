@@ -1,4 +1,4 @@
-"""The table of `isovist paper verify`."""
+"""Print the table of `isovist paper verify`."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from isovist.paper.statements.statement import Row
 
 
 def print_statements(rows: Sequence[Row]) -> None:
-    """One table per group, the counter-examples below it, and a summary."""
+    """Print one table per group, the counter-examples below it, and a summary."""
     console = Console()
     for group in dict.fromkeys(row.group for row in rows):
         here = [row for row in rows if row.group == group]

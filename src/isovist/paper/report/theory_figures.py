@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from isovist import DirectionalBasis, SegmentMap
 from isovist.arrays import FloatArray
-from isovist.basis import DirectionalBasis
-from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.gram.gram import Projection
 from isovist.paper.gram.hard_bins import Walk
 from isovist.paper.stability import Tradeoff

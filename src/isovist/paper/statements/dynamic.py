@@ -11,13 +11,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.paper.dynamic.observability import gramians, rate
+from isovist.paper import gramians, rate
+from isovist.paper.settings import BoundSettings
 from isovist.paper.statements.localization import corridor
 from isovist.paper.statements.statement import Finding, Statement, Trial, each, worst_of
 from isovist.paper.statements.worlds.cases import RoomField, directions, field_points, random_field
 from isovist.paper.static.map_space import Field
+from isovist.settings import default_of
 
-MARGIN = 1.25
+MARGIN = default_of(BoundSettings).margin
 _NODES = 12
 
 

@@ -6,16 +6,14 @@ Each is tried on one case that decides it, on the maps of line segments of the p
 
 import numpy as np
 
+from isovist import DirectionalBasis, Intensity, SegmentMap, SurfaceGradient
 from isovist.arrays import FloatArray
-from isovist.basis import DirectionalBasis
-from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.paper import DescriptorGrid, gramians, paper_basis, paper_room
 from isovist.paper.descriptor.descriptor import Descriptor
-from isovist.paper.dynamic.observability import gramians
-from isovist.paper.example import REGION, SPACING, paper_basis, paper_room
+from isovist.paper.example import REGION, SPACING
 from isovist.paper.statements.statement import Finding, Statement, Trial
-from isovist.paper.static.descriptor_grid import DescriptorGrid
 from isovist.poses import unit_vectors
-from isovist.sensing.signals import Intensity, Signal, SurfaceGradient
+from isovist.sensing.signals import Signal
 
 _RAYS = 1 << 16
 

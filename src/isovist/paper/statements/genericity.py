@@ -15,19 +15,17 @@ degenerate, and for a range that is cut off so is every map whose walls are beyo
 
 import numpy as np
 
+from isovist import DirectionalBasis, Range, SegmentMap
 from isovist.arrays import FloatArray
-from isovist.basis import DirectionalBasis
-from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.paper import gramians
 from isovist.paper.descriptor.descriptor import Descriptor
-from isovist.paper.dynamic.observability import gramians
 from isovist.paper.statements.statement import Finding, Statement, Trial
-from isovist.sensing.signals import Range
 
 _REACH = 5.0
 """Longest range, in m."""
-_NONE = 1e-12
+_ROUNDING = 1e-12
 """λ_min(W) that is none."""
-_NEAR = (0.01, 0.1)
+_MOVES = (0.01, 0.1)
 """How far corners are moved, in m."""
 
 
@@ -51,7 +49,7 @@ def _families(trial: Trial) -> Finding:
     """Share of degenerate maps among corridors whose ends cannot be seen."""
     widths = trial.rng.uniform(1.0, 3.0, trial.cases)
     found = [least_of(rectangle(60.0, float(width))) for width in widths]
-    share = float(np.mean(np.array(found) < _NONE))
+    share = float(np.mean(np.array(found) < _ROUNDING))
     text = f"corridors 1 to 3 m wide: {share:.0%} are degenerate, λ_min(W) ≤ {max(found):.0e}"
     return Finding(trial.cases, share, 0.0, text)
 
@@ -61,7 +59,7 @@ def _out_of_reach(trial: Trial) -> Finding:
     hall, found = rectangle(16.0, 16.0), []
     for _ in range(trial.cases):
         found.append(least_of(hall + trial.rng.uniform(-0.5, 0.5, hall.shape)))
-    share = float(np.mean(np.array(found) < _NONE))
+    share = float(np.mean(np.array(found) < _ROUNDING))
     text = f"walls beyond {_REACH:g} m, corners moved by up to 0.5 m: {share:.0%} are degenerate"
     return Finding(trial.cases, share, 0.0, text)
 
@@ -71,7 +69,7 @@ def _nowhere_dense(trial: Trial) -> Finding:
     worst, start = 0.0, rectangle(60.0, 2.0)
     for _ in range(trial.cases):
         along = trial.rng.uniform(-0.5, 0.5, start.shape)
-        near, far = (least_of(start + step * along) / step**2 for step in _NEAR)
+        near, far = (least_of(start + step * along) / step**2 for step in _MOVES)
         worst = max(worst, abs(near / far - 1.0) if min(near, far) > 0.0 else np.inf)
     return Finding(trial.cases, worst, 0.5)
 

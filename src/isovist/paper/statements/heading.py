@@ -7,17 +7,23 @@ four cases.
 
 import numpy as np
 
+from isovist import DirectionalBasis
 from isovist.arrays import FloatArray
-from isovist.basis import DirectionalBasis
+from isovist.paper import (
+    BoundSettings,
+    DynamicPremises,
+    MapField,
+    PlaceTrajectory,
+    PoseTrajectory,
+    dynamic_bound,
+    gramians,
+)
 from isovist.paper.descriptor.descriptor import Descriptor
-from isovist.paper.dynamic.dynamic_bound import dynamic_bound
-from isovist.paper.dynamic.observability import gramians
-from isovist.paper.dynamic.observations import Course, PlaceCourse, PoseCourse
+from isovist.paper.dynamic.observations import Trajectory
 from isovist.paper.statements.localization import corridor
 from isovist.paper.statements.statement import Finding, Statement, Trial, each, worst_of
 from isovist.paper.statements.worlds.cases import directions
 from isovist.paper.statements.worlds.scenes import free_points, random_room
-from isovist.paper.static.map_space import MapField
 
 _NODES = 6
 
@@ -35,44 +41,44 @@ def _motions(trial: Trial) -> tuple[FloatArray, FloatArray]:
     return np.column_stack([speed * arc, turn * t]), 0.5 * w
 
 
-def _drive(trial: Trial) -> tuple[PoseCourse, FloatArray]:
+def _drive(trial: Trial) -> tuple[PoseTrajectory, FloatArray]:
     """A drive in a random room that keeps 0.15 m from every wall, and its start."""
     basis = DirectionalBasis.circle(
         int(trial.rng.integers(6, 17)), float(trial.rng.uniform(0.1, 0.6))
     )
     world = random_room(trial.rng)
     while True:
-        course = PoseCourse(Descriptor(basis), world, *_motions(trial))
+        trajectory = PoseTrajectory(Descriptor(basis), world, *_motions(trial))
         place = free_points(world, trial.rng, 1, 0.5)[0]
         start = np.array([*place, trial.rng.uniform(-np.pi, np.pi)])
-        clearance = course.clearance(start)
-        if bool(course.free(start)) and clearance is not None and clearance.min() > 0.15:
-            return course, start
+        clearance = trajectory.clearance(start)
+        if bool(trajectory.is_free(start)) and clearance is not None and clearance.min() > 0.15:
+            return trajectory, start
 
 
 @each(1e-4, _drives)
 def _derivative(trial: Trial, _: int) -> float:
     """J̃ against differences of the observed stream by the start."""
     h = 1e-7
-    course, start = _drive(trial)
-    J = course.at(start)[1]
+    trajectory, start = _drive(trial)
+    J = trajectory.at(start)[1]
     step = h * directions(trial.rng, 3)
-    slope = (course.at(start + step)[0] - course.at(start - step)[0]) / (2.0 * h)
+    slope = (trajectory.at(start + step)[0] - trajectory.at(start - step)[0]) / (2.0 * h)
     return np.abs(slope - J @ (step / h)).max()
 
 
 @each(1e-12, _drives)
 def _semidefinite(trial: Trial, _: int) -> float:
-    course, start = _drive(trial)
-    W = gramians(course.at(start)[1], course.weights)
+    trajectory, start = _drive(trial)
+    W = gramians(trajectory.at(start)[1], trajectory.weights)
     steps = np.diff(W, axis=0, prepend=np.zeros((1, 3, 3)))
     return -np.linalg.eigvalsh(steps).min() / np.linalg.eigvalsh(W[-1])[-1]
 
 
 @each(1.0, _drives)
 def _generic(trial: Trial, _: int) -> float:
-    course, start = _drive(trial)
-    W = gramians(course.at(start)[1] / course.units, course.weights)[-1]
+    trajectory, start = _drive(trial)
+    W = gramians(trajectory.at(start)[1] / trajectory.units, trajectory.weights)[-1]
     return 1e-4 / max(float(np.linalg.eigvalsh(W)[0]), 1e-300)
 
 
@@ -80,9 +86,9 @@ def _generic(trial: Trial, _: int) -> float:
 def _corridor(trial: Trial, _: int) -> float:
     """λ_min(W)/λ_max(W): a heading that is unknown does not make a corridor visible."""
     field = corridor()
-    course = PoseCourse(field.descriptor, field.world, *_motions(trial))
+    trajectory = PoseTrajectory(field.descriptor, field.world, *_motions(trial))
     start = np.array([trial.rng.uniform(-100.0, 100.0), 1.0, trial.rng.uniform(-0.3, 0.3)])
-    values = np.linalg.eigvalsh(gramians(course.at(start)[1], course.weights)[-1])
+    values = np.linalg.eigvalsh(gramians(trajectory.at(start)[1], trajectory.weights)[-1])
     return abs(float(values[0])) / float(values[-1])
 
 
@@ -92,15 +98,22 @@ def _bound(trial: Trial, heading: bool, sharp: bool = True) -> Finding:
     wanted = len(_drives(trial))
     for _ in range(20 * wanted):
         drive, start = _drive(trial)
-        course: Course = drive
+        trajectory: Trajectory = drive
         if not heading:
             field = MapField(drive.descriptor, drive.world)
-            course, start = PlaceCourse(field, drive.motions[:, :2], drive.weights), start[:2]
+            trajectory = PlaceTrajectory(field, drive.motions[:, :2], drive.weights)
+            start = start[:2]
         size = 10.0 ** float(trial.rng.uniform(-4.0, -1.0))
         truth = start + size * directions(trial.rng, len(start))
-        if not (bool(course.free(start)) and bool(course.free(truth))):
+        if not (bool(trajectory.is_free(start)) and bool(trajectory.is_free(truth))):
             continue
-        found = dynamic_bound(course, start, course.at(truth)[0], radius=size, samples=16)
+        found = dynamic_bound(
+            trajectory,
+            start,
+            trajectory.at(truth)[0],
+            DynamicPremises(size),
+            BoundSettings(trajectory_samples=16),
+        )
         bound = found.sharp if sharp else found.bound
         if np.isfinite(bound):
             ratios.append(size / bound)

@@ -12,10 +12,11 @@ import numpy as np
 import shapely
 from scipy.spatial import cKDTree
 
+from isovist import DirectionalBasis, Range, SegmentMap
 from isovist.arrays import FloatArray
-from isovist.basis import DirectionalBasis
-from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.paper import DescriptorGrid, MapField, injectivity
 from isovist.paper.descriptor.descriptor import Descriptor
+from isovist.paper.settings import BoundSettings
 from isovist.paper.statements.statement import Finding, Statement, Trial, each, each_room, worst_of
 from isovist.paper.statements.worlds.cases import (
     RoomField,
@@ -25,13 +26,10 @@ from isovist.paper.statements.worlds.cases import (
     words,
 )
 from isovist.paper.statements.worlds.scenes import free_points, random_room
-from isovist.paper.static.descriptor_grid import DescriptorGrid
-from isovist.paper.static.gauss_newton import injectivity
-from isovist.paper.static.map_space import MapField
 from isovist.poses import unit_vectors
-from isovist.sensing.signals import Range
+from isovist.settings import default_of
 
-MARGIN = 1.25
+MARGIN = default_of(BoundSettings).margin
 
 
 @each_room(1.0, 10)

@@ -2,12 +2,18 @@
 
 import numpy as np
 
+from isovist import DirectionalBasis, SegmentMap
 from isovist.arrays import FloatArray
-from isovist.basis import DirectionalBasis
-from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.paper import (
+    MapField,
+    changes,
+    hard_features,
+    jacobian_bounds,
+    paper_room,
+    range_drop,
+    remainders,
+)
 from isovist.paper.descriptor.descriptor import Descriptor
-from isovist.paper.example import paper_room
-from isovist.paper.gram.hard_bins import hard_features
 from isovist.paper.statements.statement import (
     Finding,
     Statement,
@@ -25,14 +31,8 @@ from isovist.paper.statements.worlds.cases import (
     words,
 )
 from isovist.paper.statements.worlds.scenes import BoxScene, RoundField, free_points, random_room
-from isovist.paper.static.map_space import (
-    MapField,
-    changes,
-    jacobian_bounds,
-    range_drop,
-    remainders,
-)
-from isovist.sensing.signals import WallHits, range_gradients
+from isovist.sensing import WallHits
+from isovist.sensing.signals import range_gradients
 
 
 @each_room(1.0)

@@ -2,14 +2,20 @@
 
 import numpy as np
 
+from isovist import DirectionalBasis
 from isovist.arrays import FloatArray
-from isovist.basis import DirectionalBasis
+from isovist.paper import (
+    KEEP,
+    CircleSum,
+    bi_lipschitz,
+    circle_rule,
+    gram_sum,
+    paper_room,
+    sphere_rule,
+    squared_norms,
+)
 from isovist.paper.descriptor.descriptor import Descriptor
-from isovist.paper.descriptor.norms import squared_norms
-from isovist.paper.descriptor.quadrature import CircleSum
-from isovist.paper.example import paper_room
-from isovist.paper.gram.gram import KEEP, Gram
-from isovist.paper.gram.weight_rules import circle_rule, gram_sum, sphere_rule
+from isovist.paper.gram.gram import Gram
 from isovist.paper.statements.statement import (
     Finding,
     Statement,
@@ -30,7 +36,6 @@ from isovist.paper.statements.worlds.cases import (
     random_signal,
 )
 from isovist.paper.statements.worlds.scenes import free_points, random_room
-from isovist.paper.static.map_space import bi_lipschitz
 
 
 def _signals(trial: Trial, gram: Gram, count: int) -> tuple[FloatArray, FloatArray]:

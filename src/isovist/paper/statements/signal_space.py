@@ -2,18 +2,18 @@
 
 import numpy as np
 
+from isovist import DirectionalBasis
 from isovist.arrays import FloatArray
-from isovist.basis import DirectionalBasis
-from isovist.paper.completeness import (
-    Function,
+from isovist.paper import (
     crowded_basis,
     far_weight_bound,
+    hard_features,
     interpolation_error,
+    spread,
 )
+from isovist.paper.completeness import Function
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.gram.gram import Gram
-from isovist.paper.gram.hard_bins import hard_features
-from isovist.paper.gram.weight_rules import spread
 from isovist.paper.statements.statement import (
     Finding,
     Statement,

@@ -2,16 +2,10 @@
 
 import numpy as np
 
+from isovist import DirectionalBasis
 from isovist.arrays import FloatArray
-from isovist.basis import DirectionalBasis
+from isovist.paper import displacement, paper_constant, sharp_constant, summed_constant, tradeoff
 from isovist.paper.descriptor.descriptor import Descriptor
-from isovist.paper.stability import (
-    displacement,
-    paper_constant,
-    sharp_constant,
-    summed_constant,
-    tradeoff,
-)
 from isovist.paper.statements.statement import Statement, Trial, each_case, each_room
 from isovist.paper.statements.worlds.cases import (
     covered_basis,

@@ -4,11 +4,18 @@ from collections.abc import Callable
 
 import numpy as np
 
+from isovist import DirectionalBasis
 from isovist.arrays import FloatArray
-from isovist.basis import DirectionalBasis, Softmax
+from isovist.basis import Softmax
+from isovist.paper import (
+    CircleSum,
+    EqualArea,
+    displacement,
+    paper_constant,
+    sharp_constant,
+    weight_change,
+)
 from isovist.paper.descriptor.descriptor import Descriptor
-from isovist.paper.descriptor.quadrature import CircleSum, EqualArea
-from isovist.paper.stability import displacement, paper_constant, sharp_constant, weight_change
 from isovist.paper.statements.statement import Statement, Trial, each, each_case, each_room, shares
 from isovist.paper.statements.worlds.cases import covered_basis, directions, nudged, random_basis
 from isovist.paper.statements.worlds.scenes import (

@@ -1,4 +1,4 @@
-"""The descriptor grid of the paper: places p_k of free space, each with its F(p_k).
+"""Make the descriptor grid of the paper: places p_k of free space, each with its F(p_k).
 
 It is an h-covering when no free point is farther than h from a node.  The covering radius reported
 here is an upper bound of the smallest such h.  On walls, free space lies within s/√2 of a finer
@@ -11,7 +11,7 @@ Maps of cells do not know everything.  With K_i the part of ∫ w_i that rays of
 
     F_i = (∫ w_i / K_i) Σ_s c_s known_s f(r_s) w_i(θ_s),                                    (1)
 
-and a channel of which less than half is known is not seen.
+and a channel of which less than half is known is masked.
 """
 
 from collections.abc import Callable
@@ -20,28 +20,24 @@ from typing import cast
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from isovist import Cell, InputError, MeshMap, OccupancyMap, Range, SegmentMap, VoxelMap
 from isovist.arrays import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly
 from isovist.atlas.base import MAJORITY
 from isovist.basis import Band
-from isovist.errors import InputError
-from isovist.maps.base import Ending, Map
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
-from isovist.maps.grid3d.voxel_map import VoxelMap
-from isovist.maps.surfaces.mesh_map import MeshMap
-from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.maps import Ending
+from isovist.maps.base import Map
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import CircleSum, EqualArea, Exact
-from isovist.sensing.signals import Range, WallHits
+from isovist.paper.gram.partial_distances import PartialFeatures
+from isovist.paper.settings import LocalizerSettings
+from isovist.sensing import WallHits
+from isovist.sensing.signals import Signal
+from isovist.settings import default_of
 
-MOST = 1e8
-"""Nodes of a grid."""
-DIRECTIONS = 4000
-"""Of a sum in space, unless the descriptor says otherwise: F of a room to 1e-3."""
-BLOCK = 2_000_000
-"""Rays that are followed at once."""
+MAX_NODES = 1e8
+_BLOCK = 2_000_000  # rays that are followed at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,16 +47,16 @@ class DescriptorGrid:
     Attributes:
         nodes: Places, shape (K, d), in m.  Read-only.
         F: Descriptors, shape (K, n).  Read-only.
-        spacing: Of the lattice, in m.
+        spacing: Pitch of the lattice, in m.
         covering_radius: Every free point has a node within this distance, in m.
-        seen: Which channels of each node the map knows, shape (K, n).  Read-only.
+        mask: True for channels of a node that the map knows, shape (K, n).  Read-only.
     """
 
     nodes: FloatArray
     F: FloatArray
     spacing: float
     covering_radius: float
-    seen: BoolArray
+    mask: BoolArray
 
     @classmethod
     def over(
@@ -76,10 +72,10 @@ class DescriptorGrid:
 
         Args:
             world: The map.
-            descriptor: Gives F.
-            spacing: Of the lattice, in m; on cells of the plane in whole cells.
-            region: Only places inside the box (x0, y0, x1, y1), in space with z, in m.
-            view: In space, the band of directions that counts; all of them when `None`.
+            descriptor: Computes F.
+            spacing: Pitch of the lattice, in m; on 2D cells in whole cells.
+            region: Only places inside the box (x0, y0, x1, y1), in 3D with z, in m.
+            view: The band of directions that counts in 3D; all of them when `None`.
         """
         if not (np.isfinite(spacing) and spacing > 0.0):
             raise InputError.about("spacing", f"must be positive, got {spacing} m.")
@@ -92,7 +88,7 @@ class DescriptorGrid:
             )
         box = world.bounds if region is None else as_floats("region", region, (2 * d,))
         lo, hi = np.reshape(box, (2, d))
-        if (np.maximum(hi - lo, spacing) / spacing).prod() > MOST:
+        if (np.maximum(hi - lo, spacing) / spacing).prod() > MAX_NODES:
             raise InputError(
                 f"A spacing of {spacing:g} m gives more than 10⁸ nodes.", code="too_large"
             )
@@ -102,9 +98,14 @@ class DescriptorGrid:
                 f"No node of a lattice of {spacing:g} m lies in free space; use a smaller spacing.",
                 code="empty",
             )
-        F, seen = describe_places(world, descriptor, points, view)
+        part = describe_places(world, descriptor, points, view)
         radius = _covering_radius(world, points, spacing, lo, hi)
-        return cls(readonly(points), readonly(F), spacing, radius, readonly(seen))
+        return cls(readonly(points), readonly(part.F), spacing, radius, readonly(part.mask))
+
+    @property
+    def features(self) -> PartialFeatures:
+        """Return F of the nodes with the channels that the map knows."""
+        return PartialFeatures(self.F, self.mask)
 
     def nearest(
         self,
@@ -113,13 +114,13 @@ class DescriptorGrid:
         *,
         whiten: Callable[[FloatArray], FloatArray] | None = None,
     ) -> tuple[IntArray, FloatArray]:
-        """Indices of the nodes with the nearest descriptors, and the distances.
+        """Return the indices of the nodes with the nearest descriptors, and the distances.
 
         Args:
             F_obs: The observed descriptor, shape (n,).
-            count: How many.
-            whiten: Turns descriptors into coordinates whose Euclidean distance is the wanted
-                metric, e.g. `Gram.whiten` for the Gram metric; plain ‖·‖₂ without it.
+            count: Number of nodes.
+            whiten: Turns descriptors into coordinates whose Euclidean distance is the metric,
+                such as `Gram.whiten`; ‖·‖₂ of F if `None`.
         """
         gap = self.F - as_floats("F_obs", F_obs, (self.F.shape[1],))
         distances = np.linalg.norm(gap if whiten is None else whiten(gap), axis=1)
@@ -129,38 +130,32 @@ class DescriptorGrid:
 
 def describe_places(
     world: Map, descriptor: Descriptor, points: FloatArray, view: Band | None = None
-) -> tuple[FloatArray, BoolArray]:
-    """F at places, shape (P, d), and which channels the map knows, both of shape (P, n)."""
-    n = len(descriptor.basis)
+) -> PartialFeatures:
+    """Describe places, shape (P, d), by F with the channels that the map knows."""
+    n, rays = len(descriptor.basis), default_of(LocalizerSettings).rays_3d
     if isinstance(world, SegmentMap | MeshMap):
         if isinstance(world, MeshMap) and descriptor.quadrature is None:
-            descriptor = replace(descriptor, quadrature=EqualArea(DIRECTIONS))
-        return descriptor.at(world, points, view=view)[0], np.ones((len(points), n), np.bool_)
-    chosen = descriptor.quadrature or (
-        CircleSum() if world.dimension == 2 else EqualArea(DIRECTIONS)
-    )
-    if isinstance(chosen, Exact):
+            descriptor = replace(descriptor, quadrature=EqualArea(rays))
+        F, _ = descriptor.at(world, points, view=view)
+        return PartialFeatures(F, np.ones((len(points), n), np.bool_))
+    quadrature = descriptor.quadrature or (CircleSum() if world.dimension == 2 else EqualArea(rays))
+    if isinstance(quadrature, Exact):
         raise InputError("The exact quadrature needs a SegmentMap or a MeshMap.")
-    rule = chosen.rule() if view is None else chosen.rule().within(view)
+    rule = quadrature.rule() if view is None else quadrature.rule().within(view)
     W = rule.coefficients[:, None] * descriptor.basis.weights(rule.directions)
     if isinstance(world, OccupancyMap) and isinstance(descriptor.signal, Range):
         F, K = _swept(world, descriptor.signal, rule.directions, W, points)
     else:
         F, K = _cast(world, descriptor, rule.directions, W, points)
     share = K / np.maximum(W.sum(axis=0), 1e-300)
-    seen = np.asarray(share >= MAJORITY)
-    return np.where(seen, F / np.where(seen, share, 1.0), 0.0), seen
-
-
-def known_rays(ranges: FloatArray, endings: NDArray[np.uint8], maximum: float) -> BoolArray:
-    """Which rays have a length that the map knows: they end at a wall, or reach the maximum (m)."""
-    return np.asarray((endings == Ending.WALL) | (ranges >= maximum))
+    mask = np.asarray(share >= MAJORITY)
+    return PartialFeatures(np.where(mask, F / np.where(mask, share, 1.0), 0.0), mask)
 
 
 def _swept(
     world: OccupancyMap, signal: Range, directions: FloatArray, W: FloatArray, points: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Sums from the middles of cells, all at once."""
+    """Sum (1) and K from the centres of cells, all at once."""
     from isovist.maps.sweep.sweep2d import Transform, describe_field
 
     angles = np.arctan2(directions[:, 1], directions[:, 0])
@@ -174,39 +169,47 @@ def _swept(
 def _cast(
     world: Map, descriptor: Descriptor, directions: FloatArray, W: FloatArray, points: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Sums from any places, ray by ray."""
-    F, K = np.empty((len(points), W.shape[1])), np.empty((len(points), W.shape[1]))
-    per_block = max(1, BLOCK // len(directions))
+    """Sum (1) and K from any places, ray by ray."""
+    F, K = np.empty((2, len(points), W.shape[1]))
+    per_block = max(1, _BLOCK // len(directions))
     for first in range(0, len(points), per_block):
-        some = slice(first, first + per_block)
-        values, known = look(world, descriptor, points[some], directions)
-        F[some], K[some] = values @ W, known @ W
+        block = slice(first, first + per_block)
+        values, mask = cast_masked_signal(world, descriptor.signal, points[block], directions)
+        F[block], K[block] = values @ W, mask @ W
     return F, K
 
 
-def look(
-    world: Map, descriptor: Descriptor, points: FloatArray, directions: FloatArray
+def cast_masked_signal(
+    world: Map, signal: Signal, points: FloatArray, directions: FloatArray
 ) -> tuple[FloatArray, BoolArray]:
-    """The signal along directions, (S, d) or (P, S, d), from points, (P, d), 0 where not known.
+    """Return the signal along rays, 0 where the map does not know it, and where it does.
 
-    Also which rays the map knows the length of; both of shape (P, S).
+    A map knows the length of rays that end at a wall or reach the maximum of the signal.
+
+    Args:
+        world: The map.
+        signal: The function on the directions.
+        points: Where the rays begin, shape (P, d), in m.
+        directions: Where they go, shape (S, d) or (P, S, d).
+
+    Returns:
+        Values and mask, both of shape (P, S).
     """
-    signal = descriptor.signal
     hits = world.cast(points[:, None, :], directions)
     maximum = getattr(signal, "maximum", np.inf)
-    known = known_rays(hits.ranges, hits.endings, maximum)
-    along = np.broadcast_to(directions, (*known.shape, points.shape[1]))
-    origins = np.broadcast_to(points[:, None], along.shape)[known]
-    seen = WallHits(
-        world, along[known], hits.ranges[known], hits.walls[known], hits.normals[known], origins
+    mask = np.asarray((hits.endings == Ending.WALL) | (hits.ranges >= maximum))
+    along = np.broadcast_to(directions, (*mask.shape, points.shape[1]))
+    origins = np.broadcast_to(points[:, None], along.shape)[mask]
+    rays = WallHits(
+        world, along[mask], hits.ranges[mask], hits.walls[mask], hits.normals[mask], origins
     )
-    values = np.zeros(known.shape)
-    values[known] = signal.values(seen)
-    return values, known
+    values = np.zeros(mask.shape)
+    values[mask] = signal.values(rays)
+    return values, mask
 
 
 def _nodes(world: Map, lo: FloatArray, hi: FloatArray, spacing: float) -> FloatArray:
-    """Free places of the lattice in a box, shape (K, d)."""
+    """Return the free places of the lattice in a box, shape (K, d)."""
     if isinstance(world, OccupancyMap):
         from isovist.maps.sweep.sweep2d import free_nodes
 

@@ -1,4 +1,4 @@
-"""Static localization as in the paper: a grid, Gauss–Newton on descriptors, what they certify.
+"""Localize as in the paper: Gauss–Newton on descriptors, and the error bound that it supports.
 
 Given an observed descriptor F_obs, Gauss–Newton repeats
 
@@ -29,15 +29,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
-from isovist.errors import InputError
 from isovist.maps.base import Map
-from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
-
-MARGIN = 1.25  # on suprema that are known only at samples
-SAMPLES = 96  # places at which a disc is sampled
-
-Rows = tuple[float, FloatArray, FloatArray]
+from isovist.paper.settings import LocalizerSettings
+from isovist.settings import default_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,28 +51,81 @@ class Descent:
 
 
 @dataclass(frozen=True, slots=True)
-class StaticBound:
-    """The corrected static bound (3) at an estimate, and what it rests on.
+class StepLimits:
+    """When damped Gauss–Newton stops.
 
     Attributes:
-        mu: μ, smallest singular value of J at the estimate.
-        lipschitz: L on the disc.
-        variation: κ on the disc.
-        bound: Bound on the position error in m; `inf` when it does not hold.
-        holds: Whether the assumptions that can be checked here do.
-        assumptions: All of them, in words.
+        max_steps: Most accepted steps.
+        max_tries: Most steps that are tried.
+        tolerance_m: Stop after a step shorter than this.
+        trust_radius_m: Longest step.
     """
 
-    mu: float
-    lipschitz: float
-    variation: float
-    bound: float
-    holds: bool
-    assumptions: tuple[str, ...]
+    max_steps: int = default_of(LocalizerSettings).max_steps
+    max_tries: float = np.inf
+    tolerance_m: float = 1e-12
+    trust_radius_m: float = default_of(LocalizerSettings).trust_radius_m
+
+    @classmethod
+    def bounded(cls, tolerance_m: float = 1e-12) -> "StepLimits":
+        """Return limits that allow four tries for each step."""
+        return cls(max_tries=4 * default_of(LocalizerSettings).max_steps, tolerance_m=tolerance_m)
+
+
+@dataclass(frozen=True, slots=True)
+class Linearization:
+    """A least-squares problem at one place.
+
+    Attributes:
+        cost: What must fall.
+        residuals: r, shape (m,).
+        slopes: −∂r/∂p per m, shape (m, D).
+    """
+
+    cost: float
+    residuals: FloatArray
+    slopes: FloatArray
+
+    @property
+    def mu(self) -> float:
+        """Return σ_min of the slopes, per m."""
+        return float(injectivity(self.slopes))
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A least-squares problem over places.
+
+    Attributes:
+        linearize: Gives the problem at a place, shape (D,).
+        is_free: Whether a place may be stepped to.
+        units: What each coordinate is worth in m, shape (D,).
+    """
+
+    linearize: Callable[[FloatArray], Linearization]
+    is_free: Callable[[FloatArray], bool | BoolArray]
+    units: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Where damped Gauss–Newton ended.
+
+    Attributes:
+        path: Accepted places, the start first, in m and rad.
+        costs: Cost of each.
+        end: The problem at the last place.
+        last_step: Length of the last step that was tried, in m.
+    """
+
+    path: list[FloatArray]
+    costs: list[float]
+    end: Linearization
+    last_step: float
 
 
 def injectivity(J: FloatArray) -> FloatArray:
-    """μ = σ_min(J) for J of shape (..., n, d)."""
+    """Return μ = σ_min(J) for J of shape (..., n, d)."""
     return np.asarray(np.linalg.svd(J, compute_uv=False)[..., -1], dtype=np.float64)
 
 
@@ -86,115 +134,55 @@ def gauss_newton(
     world: Map,
     F_obs: ArrayLike,
     start: ArrayLike,
-    *,
-    steps: int = 20,
-    tolerance: float = 1e-12,
-    trust_radius: float = 0.5,
+    limits: StepLimits | None = None,
 ) -> Descent:
     """Refine a place until its descriptor is the observed one, equation (1).
 
     Args:
-        descriptor: Gives F and J.
+        descriptor: Computes F and J.
         world: The map.
         F_obs: The observed descriptor, shape (n,).
         start: Where to begin, shape (d,), in m.
-        steps: At most so many accepted steps.
-        tolerance: Stop after a step shorter than this, in m.
-        trust_radius: Longest step, in m.
+        limits: When to stop, and the longest step.
     """
+    limits = limits or StepLimits()
     target, d = as_floats("F_obs", F_obs, (len(descriptor.basis),)), world.dimension
 
-    def rows(p: FloatArray) -> Rows:
+    def linearize(p: FloatArray) -> Linearization:
         F, J = descriptor.at(world, p, jacobian=True)
-        return float(np.linalg.norm(F - target)), target - F, J
+        return Linearization(float(np.linalg.norm(F - target)), target - F, J)
 
-    positions, residuals, _, length = damped_steps(
-        rows, world.contains, as_floats("start", start, (d,)), np.ones(d),
-        steps=steps, tries=np.inf, tolerance=tolerance, trust_radius=trust_radius,
-    )  # fmt: skip
+    problem = Problem(linearize, world.contains, np.ones(d))
+    solution = damped_gauss_newton(problem, as_floats("start", start, (d,)), limits)
     return Descent(
-        readonly(np.array(positions)), readonly(np.array(residuals)), length < max(tolerance, 1e-9)
+        readonly(np.array(solution.path)),
+        readonly(np.array(solution.costs)),
+        solution.last_step < max(limits.tolerance_m, 1e-9),
     )
 
 
-def damped_steps(
-    rows: Callable[[FloatArray], Rows],
-    free: Callable[[FloatArray], bool | BoolArray],
-    start: FloatArray,
-    units: FloatArray,
-    *,
-    steps: int,
-    tries: float,
-    tolerance: float,
-    trust_radius: float,
-) -> tuple[list[FloatArray], list[float], Rows, float]:
-    """Accepted places of (1), their costs, the last rows and the length of the last step, in m.
-
-    `rows` gives the cost of a place, which must fall, the residuals and their slopes per m; `units`
-    is what each coordinate is worth in m.  At most `steps` are accepted, of at most `tries`.
-    """
-    here = rows(start)
-    path, costs, damping, length = [start], [here[0]], 0.0, np.inf
-    while len(path) <= steps and tries > 0 and not length < tolerance:
-        tries -= 1
-        _, r, A = here
-        H = A.T @ A
-        step = np.linalg.lstsq(H + damping * np.eye(len(H)), A.T @ r, rcond=None)[0]
-        length = float(np.linalg.norm(step))
-        step *= min(1.0, trust_radius / length) if length > 0.0 else 1.0
-        q = path[-1] + step / units
-        if free(q) and (there := rows(q))[0] < costs[-1]:
-            here, damping = there, damping / 8.0
-            path.append(q)
-            costs.append(here[0])
-        else:
-            damping = max(8.0 * damping, 1e-3 * float(np.trace(H)))
-    return path, costs, here, length
-
-
-def static_bound(
-    descriptor: Descriptor,
-    world: SegmentMap,
-    estimate: ArrayLike,
-    *,
-    covering_radius: float,
-    noise: float,
-    radius: float,
-) -> StaticBound:
-    """The bound (3) for a nearest node.
+def damped_gauss_newton(problem: Problem, start: FloatArray, limits: StepLimits) -> Solution:
+    """Repeat step (1) while the cost falls, and with more damping where it does not.
 
     Args:
-        descriptor: Gives J; exact, with the shadow term.
-        world: The map.
-        estimate: p̂, shape (2,), in m.
-        covering_radius: h of the grid, in m.
-        noise: η, bound on ‖F_obs − F(p*)‖₂.
-        radius: R of the disc, in m.
+        problem: The residuals and their slopes.
+        start: Where to begin, shape (D,), in m and rad.
+        limits: When to stop, and the longest step.
     """
-    p = as_floats("estimate", estimate, (2,))
-    if radius <= 0.0 or covering_radius < 0.0 or noise < 0.0:
-        raise InputError.about(
-            "radius", "must be positive, `covering_radius` and `noise` not negative."
-        )
-    assumptions = (
-        f"the true place lies within {radius:g} m of the estimate (no alias elsewhere)",
-        f"the disc of {radius:g} m around the estimate is free of walls",
-        f"J varies by less than μ over the disc (largest of {SAMPLES} samples, times {MARGIN:g})",
-        f"a node lies within {covering_radius:g} m of the true place, inside the disc",
-        f"the observed descriptor is within {noise:g} of that of the true place",
-    )
-    _, J = descriptor.at(world, p, jacobian=True)
-    mu = float(injectivity(J))
-    if float(world.clearance(p)) <= radius:
-        return StaticBound(mu, np.inf, np.inf, np.inf, False, assumptions)
-    k = np.arange(SAMPLES) + 0.5
-    ring = radius * np.sqrt(k / SAMPLES)
-    turn = np.pi * (1.0 + np.sqrt(5.0)) * k
-    disc = p + np.stack([ring * np.cos(turn), ring * np.sin(turn)], axis=1)
-    _, Js = descriptor.at(world, disc, jacobian=True)
-    lipschitz = MARGIN * float(np.linalg.norm(Js, ord=2, axis=(1, 2)).max())
-    variation = MARGIN * float(np.linalg.norm(Js - J, ord=2, axis=(1, 2)).max())
-    if variation >= mu:
-        return StaticBound(mu, lipschitz, variation, np.inf, False, assumptions)
-    bound = (lipschitz * covering_radius + 2.0 * noise) / (mu - variation)
-    return StaticBound(mu, lipschitz, variation, bound, True, assumptions)
+    point = problem.linearize(start)
+    path, costs, damping, length, tries = [start], [point.cost], 0.0, np.inf, limits.max_tries
+    while len(path) <= limits.max_steps and tries > 0 and not length < limits.tolerance_m:
+        tries -= 1
+        A = point.slopes
+        H = A.T @ A
+        step = np.linalg.lstsq(H + damping * np.eye(len(H)), A.T @ point.residuals, rcond=None)[0]
+        length = float(np.linalg.norm(step))
+        step *= min(1.0, limits.trust_radius_m / length) if length > 0.0 else 1.0
+        q = path[-1] + step / problem.units
+        if problem.is_free(q) and (trial := problem.linearize(q)).cost < costs[-1]:
+            point, damping = trial, damping / 8.0
+            path.append(q)
+            costs.append(point.cost)
+        else:
+            damping = max(8.0 * damping, 1e-3 * float(np.trace(H)))
+    return Solution(path, costs, point, length)

@@ -1,4 +1,4 @@
-"""The descriptor that a robot observes in its own frame, and how it varies with the pose.
+"""Compute the descriptor in the frame of the robot, and how it varies with the pose.
 
 The robot carries its basis along.  With the heading ψ the direction θ of the map is R(−ψ)θ of the
 body, and what is observed is the descriptor of the basis turned by ψ,
@@ -22,44 +22,40 @@ from dataclasses import replace
 
 import numpy as np
 
+from isovist import DirectionalBasis, InputError, Pose, SegmentMap
 from isovist.arrays import FloatArray, IntArray
-from isovist.basis import DirectionalBasis
-from isovist.errors import InputError
 from isovist.maps.base import Map
-from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import (
     CircleSum,
     Exact,
+    SegmentView,
     cast_signal,
-    check_view,
     place_exact,
     sum_channels,
 )
 from isovist.paper.descriptor.shadows import find_jumps, jump_terms
-from isovist.poses import Pose
 
 _BLOCK = 256  # poses whose quadrature nodes are held at once
 
 
-def turned(basis: DirectionalBasis, yaw: float) -> DirectionalBasis:
-    """The basis of a body that has turned by `yaw`, in rad."""
+def rotate_basis(basis: DirectionalBasis, yaw: float) -> DirectionalBasis:
+    """Return the basis of a body that has turned by `yaw`, in rad."""
     rotation = Pose(yaw=yaw).rotation
     return DirectionalBasis.from_directions(basis.directions @ rotation.T, profile=basis.profile)
 
 
 def observe(descriptor: Descriptor, world: Map, poses: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """F̃, shape (P, n), and its derivative by (x, y, yaw), shape (P, n, 3), equations (1) to (3).
+    """Return F̃, shape (P, n), and its derivative by (x, y, yaw), shape (P, n, 3), (1) to (3).
 
     Args:
-        descriptor: DirectionalBasis on the circle, signal and quadrature.
-        world: A map of the plane.
+        descriptor: Basis on the circle, signal and quadrature.
+        world: A 2D map.
         poses: (x, y, yaw), shape (P, 3), in m and rad.
     """
     if descriptor.basis.dimension != 2 or world.dimension != 2:
         raise InputError(
-            "An unknown heading needs a map of the plane and a basis on the circle.",
-            code="wrong_dimension",
+            "An unknown heading needs a 2D map and a basis on the circle.", code="wrong_dimension"
         )
     quadrature = descriptor.quadrature
     F = np.empty((len(poses), len(descriptor.basis)))
@@ -73,11 +69,11 @@ def observe(descriptor: Descriptor, world: Map, poses: FloatArray) -> tuple[Floa
                 F[part], K[part] = _observe_walls(descriptor, world, poses[part], exact)
             return F, K
         for k, (x, y, yaw) in enumerate(poses):
-            body = replace(descriptor, basis=turned(descriptor.basis, yaw))
+            body = replace(descriptor, basis=rotate_basis(descriptor.basis, yaw))
             F[k : k + 1], K[k : k + 1] = _observe_walls(body, world, np.array([[x, y, 0.0]]), exact)
         return F, K
     for k, (x, y, yaw) in enumerate(poses):
-        body = replace(descriptor, basis=turned(descriptor.basis, yaw))
+        body = replace(descriptor, basis=rotate_basis(descriptor.basis, yaw))
         F[k], J = body.at(world, [x, y], jacobian=True)
         K[k] = np.column_stack([J, _heading_slope(body, world, np.array([x, y]))])
     return F, K
@@ -89,16 +85,16 @@ def _observe_walls(
     basis, signal = descriptor.basis, descriptor.signal
     points = np.ascontiguousarray(poses[:, :2])
     if not np.asarray(world.contains(points)).all():
-        raise InputError("A place of the course is not in free space.", code="not_free")
-    view, pieces = check_view(None), world.see(points)
-    nodes = place_exact(world, points, pieces, basis, quadrature, signal.kinks, view)
-    u = _turn_back(nodes.seen.directions, poses[:, 2], nodes.offsets)
-    slopes = signal.gradients(nodes.seen)
-    reach = np.where(nodes.seen.walls >= 0, nodes.seen.ranges, 0.0)
-    aside = reach * _across(nodes.seen.directions, slopes)
-    values = np.column_stack([signal.values(nodes.seen), slopes, aside])
+        raise InputError("A place of the trajectory is not in free space.", code="not_free")
+    view = SegmentView.of(world, points)
+    nodes = place_exact(view, basis, quadrature, signal.kinks)
+    u = _turn_back(nodes.rays.directions, poses[:, 2], nodes.offsets)
+    slopes = signal.gradients(nodes.rays)
+    reach = np.where(nodes.rays.walls >= 0, nodes.rays.ranges, 0.0)
+    by_angle = reach * _across(nodes.rays.directions, slopes)
+    values = np.column_stack([signal.values(nodes.rays), slopes, by_angle])
     sums = sum_channels(basis, nodes.offsets, u, nodes.coefficients[:, None] * values)
-    jumps = find_jumps(world, points, pieces, view, signal.kinks)
+    jumps = find_jumps(view, signal.kinks)
     where = _turn_back(jumps.before.directions, poses[:, 2], jumps.offsets)
     rise = jumps.inside * (signal.values(jumps.after) - signal.values(jumps.before))
     terms = np.column_stack([jump_terms(signal, jumps), rise])
@@ -106,21 +102,21 @@ def _observe_walls(
 
 
 def _heading_slope(body: Descriptor, world: Map, point: FloatArray) -> FloatArray:
-    """Equation (2) at one place, for a basis that is turned already, shape (n,)."""
+    """Return (2) at one place, for a basis that is turned already, shape (n,)."""
     quadrature = body.quadrature or CircleSum()
     assert not isinstance(quadrature, Exact)  # `Descriptor.at` has refused it
     rule = quadrature.rule()
     values = cast_signal(world, point[None], rule.directions, body.signal)[0]
-    aside = np.stack([-rule.directions[:, 1], rule.directions[:, 0]], axis=1)
-    turning = np.einsum("mnd,md->mn", body.basis.gradient(rule.directions), aside)
+    tangents = np.stack([-rule.directions[:, 1], rule.directions[:, 0]], axis=1)
+    turning = np.einsum("mnd,md->mn", body.basis.gradient(rule.directions), tangents)
     return np.asarray(-(rule.coefficients * values) @ turning)
 
 
 def _across(theta: FloatArray, slopes: FloatArray) -> FloatArray:
-    """∇f·θ⊥, shape (m,)."""
+    """Return ∇f·θ⊥, shape (m,)."""
     return np.asarray(theta[:, 0] * slopes[:, 1] - theta[:, 1] * slopes[:, 0])
 
 
 def _turn_back(directions: FloatArray, yaws: FloatArray, offsets: IntArray) -> FloatArray:
-    """Directions of the map in the body: those of place k turned by −yaw_k, shape (m, 2)."""
+    """Turn directions of the map into the body: those of place k by −yaw_k, shape (m, 2)."""
     return Pose(yaw=np.repeat(-yaws, np.diff(offsets))).apply(directions)

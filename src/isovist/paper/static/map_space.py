@@ -1,4 +1,4 @@
-"""How F varies with the place: continuity, derivative, and constants over a region.
+"""Measure how F varies with the place: continuity, derivative, constants over a region.
 
 The range seen along one direction is only lower semicontinuous in p: at the place where a corner
 begins to hide something, the near value is the one that counts.  F integrates over directions
@@ -30,8 +30,8 @@ pitch s let D be the largest ‖J(a) − J(b)‖ between neighbours a, b; then w
     L = max ‖J‖ + m D,        Λ = m D/s,                                      (5)
     ‖J(p) − J(q)‖ ≤ Λ max(‖p − q‖, s)√d.                                      (6)
 
-The estimate takes the jumps of J in its stride, since they count in D; it is no proof, and the
-margin is there for what lies between the nodes.
+Jumps of J count in D, so the estimate includes them. It is no proof; the margin covers what lies
+between the nodes.
 """
 
 from dataclasses import dataclass
@@ -39,11 +39,10 @@ from typing import Protocol
 
 import numpy as np
 
+from isovist import DirectionalBasis, InputError
 from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats
-from isovist.basis import DirectionalBasis
-from isovist.errors import InputError
 from isovist.maps.base import Map
-from isovist.paper.descriptor.descriptor import Descriptor, around
+from isovist.paper.descriptor.descriptor import Descriptor, stencil
 from isovist.paper.gram.gram import Gram
 
 
@@ -52,13 +51,13 @@ class Field(Protocol):
 
     @property
     def basis(self) -> DirectionalBasis:
-        """The weights."""
+        """Return the weights."""
 
     def at(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """F, shape (P, n), and J, shape (P, n, d), at places of shape (P, d), in m."""
+        """Return F, shape (P, n), and J, shape (P, n, d), at places of shape (P, d), in m."""
 
-    def free(self, points: FloatArray) -> BoolArray:
-        """Whether each place lies in free space, shape (P,)."""
+    def is_free(self, points: FloatArray) -> BoolArray:
+        """Return whether each place lies in free space, shape (P,)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,12 +74,12 @@ class MapField:
     def at(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         return self.descriptor.at(self.world, points, jacobian=True)
 
-    def free(self, points: FloatArray) -> BoolArray:
-        """Which points are free and have room for the differences that J is made of."""
+    def is_free(self, points: FloatArray) -> BoolArray:
+        """Return which points are free and have room for the differences that J is made of."""
         step = self.descriptor.difference(self.world)
         if step == 0.0:
             return np.asarray(self.world.contains(points))
-        return np.asarray(np.all(self.world.contains(around(points, step)), axis=-1))
+        return np.asarray(np.all(self.world.contains(stencil(points, step)), axis=-1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ class JacobianBounds:
         Lambda: Bound of the variation of J per m, at the scale of the pitch and above.
         pitch: s of the lattice, in m.
         margin: m.
-        samples: How many places were looked at.
+        samples: Number of places that were sampled.
     """
 
     L: float
@@ -102,7 +101,7 @@ class JacobianBounds:
     samples: int
 
     def variation(self, distance: float, dimension: int) -> float:
-        """The right-hand side of (6)."""
+        """Return the right-hand side of (6)."""
         return self.Lambda * max(distance, self.pitch) * float(np.sqrt(dimension))
 
 
@@ -124,16 +123,16 @@ class BiLipschitz:
 
 
 def bi_lipschitz(gram: Gram, J: ArrayLike) -> BiLipschitz:
-    """The constants at a place with Jacobian J, shape (n, d)."""
+    """Return the constants at a place with Jacobian J, shape (n, d)."""
     slope = as_floats("J", J)
-    kept = gram.axes.T @ slope
-    whitened = np.linalg.svd(kept / gram.scales[:, None], compute_uv=False)
-    plain = np.linalg.svd(kept, compute_uv=False)
+    projected = gram.axes.T @ slope
+    whitened = np.linalg.svd(projected / gram.scales[:, None], compute_uv=False)
+    singular = np.linalg.svd(projected, compute_uv=False)
     return BiLipschitz(
         float(whitened[-1]),
         float(whitened[0]),
-        float(plain[-1] / gram.scales[0]),
-        float(plain[0] / gram.scales[-1]),
+        float(singular[-1] / gram.scales[0]),
+        float(singular[0] / gram.scales[-1]),
     )
 
 
@@ -157,7 +156,7 @@ def jacobian_bounds(
     counts = np.maximum(np.ceil((hi - lo) / pitch - 1e-9).astype(int) + 1, 2)
     axes = [np.linspace(a, b, k) for a, b, k in zip(lo, hi, counts, strict=True)]
     lattice = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(lo))
-    if not field.free(lattice).all():
+    if not field.is_free(lattice).all():
         raise InputError("The box must lie in free space.", code="not_free")
     _, J = field.at(lattice)
     J = J.reshape(*counts, *J.shape[1:])
@@ -172,29 +171,22 @@ def jacobian_bounds(
 
 
 def remainders(field: Field, points: FloatArray, moves: FloatArray) -> FloatArray:
-    """‖F(p + v) − F(p) − J(p) v‖/‖v‖ for places and moves of shape (P, d); shape (P,)."""
+    """Return ‖F(p + v) − F(p) − J(p) v‖/‖v‖ for places and moves of shape (P, d); shape (P,)."""
     F, J = field.at(points)
-    moved, _ = field.at(points + moves)
-    rest = moved - F - np.einsum("pnd,pd->pn", J, moves)
+    F_moved, _ = field.at(points + moves)
+    rest = F_moved - F - np.einsum("pnd,pd->pn", J, moves)
     return np.linalg.norm(rest, axis=1) / np.linalg.norm(moves, axis=1)
 
 
 def changes(field: Field, points: FloatArray, moves: FloatArray) -> FloatArray:
-    """‖F(p + v) − F(p)‖ for places and moves of shape (P, d); shape (P,)."""
+    """Return ‖F(p + v) − F(p)‖ for places and moves of shape (P, d); shape (P,)."""
     return np.linalg.norm(field.at(points + moves)[0] - field.at(points)[0], axis=1)
 
 
-def row_sum_defect(field: Field, points: FloatArray, energy_gradient: FloatArray) -> FloatArray:
-    """‖1ᵀJ − ∇E‖ at places of shape (P, d), given ∇E of shape (P, d); shape (P,)."""
-    _, J = field.at(points)
-    return np.linalg.norm(J.sum(axis=1) - energy_gradient, axis=1)
-
-
 def range_drop(world: Map, point: ArrayLike, theta: ArrayLike, radius: float) -> float:
-    """How far below r(p, θ) the range of places within `radius` of p falls, in m.
+    """Return how far the range near p falls below r(p, θ), within a radius; all in m.
 
-    Lower semicontinuity says that this tends to 0 with the radius; that the range may rise by
-    any amount is allowed.
+    By lower semicontinuity this tends to 0 with the radius. The range may rise by any amount.
     """
     p, t = as_floats("point", point), as_floats("theta", theta)
     around = np.random.default_rng(0).normal(size=(256, len(p)))
@@ -203,6 +195,6 @@ def range_drop(world: Map, point: ArrayLike, theta: ArrayLike, radius: float) ->
         * np.linspace(0.05, 1.0, 256)[:, None]
         / np.linalg.norm(around, axis=1, keepdims=True)
     )
-    here = float(world.cast(p[None], t[None]).ranges[0])
-    there = world.cast(p + around, t[None]).ranges
-    return max(0.0, here - float(there.min()))
+    middle = float(world.cast(p[None], t[None]).ranges[0])
+    ranges = world.cast(p + around, t[None]).ranges
+    return max(0.0, middle - float(ranges.min()))

@@ -1,11 +1,11 @@
-"""A scan as the paper sees it: a signal on some directions, in the frame of a level robot.
+"""Turn a scan into what the paper needs: a signal on directions, in the frame of a level robot.
 
 Beam k points along θ_k, owns the angle or solid angle Δ_k and carries f_k.  Turned into the map
 by a heading ψ, its descriptor and mass over what it saw are
 
     F_i(ψ) = Σ_k Δ_k f_k w_i(R(ψ)θ_k),      m_i(ψ) = Σ_k Δ_k w_i(R(ψ)θ_k),                  (1)
 
-and (∫ w_i / m_i) F_i stands for what it would be, had it seen all of channel i.  In space one
+and (∫ w_i / m_i) F_i stands for what it would be, had it seen all of channel i.  In 3D one
 return stands for each small bin of directions, and owns the bin.
 """
 
@@ -14,26 +14,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.arrays import BoolArray, FloatArray, readonly
-from isovist.basis import DirectionalBasis
+from isovist import CloudScan, DirectionalBasis, Scan
+from isovist.arrays import FloatArray, readonly
+from isovist.paper.settings import LocalizerSettings
 from isovist.poses import unit_vectors
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Signal, measured_signal
-
-BIN = float(np.radians(2.0))
-"""Side of a bin of directions in space, in rad: the step between rings of usual lidars."""
+from isovist.settings import default_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beams:
-    """Directions with what was seen along them.
+    """Directions of a scan with the signals along them.
 
     Attributes:
         directions: θ_k in the level frame of the sensor, shape (K, d).  Read-only.
         shares: Δ_k in rad or sr, shape (K,).  Read-only.
         values: f_k of each signal, shape (signals, K).  Read-only.
-        length: Root mean square of the ranges in m: what a rad is worth.
+        length: Root mean square of the ranges in m, which a rad is worth.
     """
 
     directions: FloatArray
@@ -43,13 +40,14 @@ class Beams:
 
     @classmethod
     def of(cls, scan: Scan | CloudScan, signals: Sequence[Signal]) -> "Beams":
-        """From a scan of the plane or of space."""
+        """Make the beams of a 2D or 3D scan, with its values of some signals."""
         if isinstance(scan, CloudScan):
-            kept = scan.spread(BIN)
-            ranges = scan.distances[kept]
-            theta = scan.level_points[kept] / ranges[:, None]
-            shares = BIN * BIN * np.hypot(theta[:, 0], theta[:, 1])
-            strengths = None if scan.intensities is None else scan.intensities[kept]
+            width = bin_width()
+            returns = scan.spread(width)
+            ranges = scan.distances[returns]
+            theta = scan.level_points[returns] / ranges[:, None]
+            shares = width * width * np.hypot(theta[:, 0], theta[:, 1])
+            strengths = None if scan.intensities is None else scan.intensities[returns]
         else:
             ranges = scan.distances
             theta = unit_vectors(scan.bearings[scan.valid])
@@ -61,21 +59,21 @@ class Beams:
 
     @property
     def dimension(self) -> int:
-        """2 or 3."""
+        """Return the dimension of the scan, 2 or 3."""
         return self.directions.shape[1]
 
-    def turned(self, yaw: float) -> FloatArray:
-        """R(ψ)θ_k, shape (K, d)."""
-        return turned(self.directions, np.array([yaw]))[0]
+    def rotated(self, yaw: float) -> FloatArray:
+        """Return R(ψ)θ_k for a heading in rad, shape (K, d)."""
+        return rotate_about_vertical(self.directions, np.array([yaw]))[0]
 
     def describe(self, basis: DirectionalBasis, yaw: float) -> tuple[FloatArray, FloatArray]:
-        """F, shape (signals, n), and m, shape (n,), of equation (1)."""
-        W = self.shares[:, None] * basis.weights(self.turned(yaw))
+        """Return F, shape (signals, n), and m, shape (n,), of equation (1) for a heading in rad."""
+        W = self.shares[:, None] * basis.weights(self.rotated(yaw))
         return self.values @ W, W.sum(axis=0)
 
 
-def turned(directions: FloatArray, yaws: FloatArray) -> FloatArray:
-    """Directions, shape (K, d), turned about the vertical by each of some angles, (P, K, d)."""
+def rotate_about_vertical(directions: FloatArray, yaws: FloatArray) -> FloatArray:
+    """Rotate directions, shape (K, d), by each of P angles (rad), shape (P, K, d)."""
     c, s = np.cos(yaws)[:, None], np.sin(yaws)[:, None]
     x, y = directions[:, 0], directions[:, 1]
     around = [c * x - s * y, s * x + c * y]
@@ -83,6 +81,6 @@ def turned(directions: FloatArray, yaws: FloatArray) -> FloatArray:
     return np.stack([*around, *up], axis=-1)
 
 
-def well_seen(mass: FloatArray, whole: FloatArray, share: float) -> BoolArray:
-    """Channels of which at least a share was seen, shape (n,)."""
-    return np.asarray(mass >= share * whole)
+def bin_width() -> float:
+    """Return the side of a bin of directions in 3D, in rad."""
+    return float(np.radians(default_of(LocalizerSettings).bin_deg))

@@ -22,14 +22,14 @@ def fit_basis(
     as_json: options.Json = False,
 ) -> None:
     """Fit the directions of a basis to a map, so that far places look as unlike as can be."""
+    from isovist import read_map
     from isovist.apps.cli.support.progress import busy
-    from isovist.io.maps.read import read_map
-    from isovist.paper.basis_fit.separation import fit_to_map, write_basis
-    from isovist.paper.report.answers import learnt_text
+    from isovist.paper import fit_to_map, write_basis
+    from isovist.paper.report.answers import fitted_basis_text
 
     plan = read_map(world)
     with busy("Fitting a basis"):
-        found = fit_to_map(plan, channels, far=far, count=count, seed=seed)
-    write_basis(found.basis, output, plan)
-    told = {name: value for name, value in asdict(found).items() if name != "basis"}
-    typer.echo(json.dumps(told) if as_json else learnt_text(found, output))
+        result = fit_to_map(plan, channels, far=far, count=count, seed=seed)
+    write_basis(result.basis, output, plan)
+    values = {name: value for name, value in asdict(result).items() if name != "basis"}
+    typer.echo(json.dumps(values) if as_json else fitted_basis_text(result, output))

@@ -1,16 +1,16 @@
-"""The paper's localizer, as `isovist paper locate` and `isovist paper track` make it."""
+"""The paper's localizer, as `isovist paper locate`, `track` and `metric` make it."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from isovist.paper.localizer import PaperLocalizer
+    from isovist.paper import PaperLocalizer
 
 
 @dataclass(frozen=True, slots=True)
 class PaperOptions:
-    """How the paper's localizer is made; `None` leaves its default."""
+    """Options of the paper's localizer; `None` means the default."""
 
     channels: int | None = None
     temperature: float | None = None
@@ -20,24 +20,26 @@ class PaperOptions:
     spacing: float | None = None
     basis: Path | None = None
 
-    @property
-    def given(self) -> list[str]:
-        """Names of the options that were."""
-        return [name for name in self.__slots__ if getattr(self, name) is not None]
+    def localizer(
+        self,
+        world: Path,
+        height: float | None = None,
+        highest: float | None = None,
+        view: Any = None,
+    ) -> "PaperLocalizer":
+        """Make the localizer of a map, or of the map of an atlas."""
+        from isovist import AtlasSettings, Range, read_atlas, read_map
+        from isovist.paper import PaperLocalizer, make_basis, read_basis, sensor_layer
+        from isovist.storage.files import is_folder
 
-
-def localizer_of(
-    world: Path, given: PaperOptions, height: float | None, highest: float | None, view: Any = None
-) -> "PaperLocalizer":
-    """The paper's localizer of a map, or of the map of an atlas."""
-    from isovist.atlas.data.store import read_atlas
-    from isovist.io.maps.read import read_map
-    from isovist.paper.basis_fit.separation import read_basis
-    from isovist.paper.localizer import paper_localizer
-    from isovist.storage.files import is_folder
-
-    plan = read_atlas(world).world if is_folder(world) else read_map(world)
-    options = {name: getattr(given, name) for name in given.given}
-    if given.basis is not None:
-        options["basis"] = read_basis(given.basis, plan)
-    return paper_localizer(plan, height=height, highest=highest, view=view, **options)
+        plan = read_atlas(world).world if is_folder(world) else read_map(world)
+        if self.basis is None:
+            channels = 64 if self.channels is None else self.channels
+            profile = self.profile or "softmax"
+            basis = make_basis(plan.dimension, channels, self.temperature, profile)
+        else:
+            basis = read_basis(self.basis, plan)
+        signal = Range(AtlasSettings().reach, self.transform or "linear")
+        region = sensor_layer(plan, height, highest)
+        norm, spacing = self.norm or "euclid", 0.25 if self.spacing is None else self.spacing
+        return PaperLocalizer(plan, basis, signal, norm, spacing, region, view)  # type: ignore[arg-type]

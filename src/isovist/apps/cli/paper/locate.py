@@ -30,21 +30,20 @@ def locate(
     as_json: options.Json = False,
 ) -> None:
     """Locate a scan by the paper's own method, with its bound.  Exit code 0: the bound holds."""
-    from isovist.apps.cli.paper.localizer import PaperOptions, localizer_of
+    from isovist import CloudScan, Scan
+    from isovist.apps.cli.paper.localizer import PaperOptions
     from isovist.apps.cli.support.inputs import leaning, seen_of
     from isovist.apps.cli.support.progress import busy
-    from isovist.paper.localizer import band_of
+    from isovist.paper import view_of
     from isovist.paper.report.answers import paper_json, paper_text
-    from isovist.sensing.cloud_scan import CloudScan
-    from isovist.sensing.scan import Scan
 
-    given = PaperOptions(channels, temperature, profile, norm, transform, spacing, basis)
-    seen = leaning(seen_of(scan, scan_topic, at, sensor, 1, 0.5, False), roll, pitch)
-    if not isinstance(seen, Scan | CloudScan):
+    method = PaperOptions(channels, temperature, profile, norm, transform, spacing, basis)
+    observed = leaning(seen_of(scan, scan_topic, at, sensor, 1, 0.5, False), roll, pitch)
+    if not isinstance(observed, Scan | CloudScan):
         raise InputError("The paper's method takes one scan.", code="conflict")
-    localizer = localizer_of(world, given, height, highest, band_of(seen))
+    localizer = method.localizer(world, height, highest, view_of(observed))
     yaw = None if heading is None else math.radians(heading[0])
     with busy("Describing and locating"):
-        answer = localizer.locate(seen, yaw)
+        answer = localizer.locate(observed, yaw)
     typer.echo(json.dumps(paper_json(answer), indent=1) if as_json else paper_text(answer))
     raise typer.Exit(0 if answer.bound.holds else 1)

@@ -17,18 +17,18 @@ def metric(
     as_json: options.Json = False,
 ) -> None:
     """Distances of descriptors between places: how finely they resolve, and which look alike."""
-    from isovist.apps.cli.paper.localizer import PaperOptions, localizer_of
+    from isovist.apps.cli.paper.localizer import PaperOptions
     from isovist.apps.cli.support.progress import busy
-    from isovist.paper.gram.metric import map_metric
+    from isovist.paper import map_metric
     from isovist.paper.report.answers import metric_json, metric_text
     from isovist.paper.report.metric_figure import draw_metric
     from isovist.report.figures.figures import check_suffix, save
 
     check_suffix(figure)
-    told = PaperOptions(channels, temperature, profile, None, None, spacing)
-    localizer = localizer_of(world, told, None, None)
+    method = PaperOptions(channels, temperature, profile, spacing=spacing)
+    localizer = method.localizer(world)
     with busy("Describing"):
-        found = map_metric(localizer)
+        result = map_metric(localizer)
     if figure is not None:
-        save(draw_metric(found), figure)
-    typer.echo(json.dumps(metric_json(found)) if as_json else metric_text(found))
+        save(draw_metric(result), figure)
+    typer.echo(json.dumps(metric_json(result)) if as_json else metric_text(result))

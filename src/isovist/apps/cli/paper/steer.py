@@ -17,21 +17,21 @@ def steer(
         float, typer.Argument(metavar="Y", help="Coordinate y of the robot in the map, in m.")
     ],
     z: Annotated[
-        float | None, typer.Option(help="Coordinate z of the robot, in m; for maps in space.")
+        float | None, typer.Option(help="Coordinate z of the robot, in m; for 3D maps.")
     ] = None,
     legs: Annotated[int, typer.Option(help="How many legs to drive.")] = 4,
     length: Annotated[float, typer.Option(help="Length of a leg, in m.")] = 1.0,
     channels: Annotated[int, options.CHANNELS] = 16,
     as_json: options.Json = False,
 ) -> None:
-    """Drive where the Gramian of descriptors grows most, leg by leg; plane and space."""
+    """Drive where the Gramian of descriptors grows most, leg by leg, in 2D or 3D."""
+    from isovist import read_map
     from isovist.apps.cli.support.progress import busy
-    from isovist.io.maps.read import read_map
-    from isovist.paper.dynamic.steering import drive_legs, field_of
+    from isovist.paper import drive_legs, field_of
     from isovist.paper.report.answers import drive_json, drive_text
 
     field = field_of(read_map(world), channels)
     start = (x, y) if z is None else (x, y, z)
     with busy("Trying legs"):
-        found = drive_legs(field, start, legs=legs, length=length)
-    typer.echo(json.dumps(drive_json(found)) if as_json else drive_text(found))
+        drive = drive_legs(field, start, legs=legs, length=length)
+    typer.echo(json.dumps(drive_json(drive)) if as_json else drive_text(drive))

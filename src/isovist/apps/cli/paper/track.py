@@ -34,31 +34,30 @@ def track(
     as_json: options.JsonLines = False,
 ) -> None:
     """Find the start of a drive by the paper's method.  Exit code 0: the dynamic bound holds."""
-    from isovist.apps.cli.paper.localizer import PaperOptions, localizer_of
+    from isovist import Log, Pose
+    from isovist.apps.cli.paper.localizer import PaperOptions
     from isovist.apps.cli.support.inputs import drive_in, place_of
     from isovist.apps.cli.support.progress import busy
-    from isovist.paper.dynamic.trajectory_localizer import follow_way
-    from isovist.paper.report.answers import way_json, way_text
-    from isovist.poses import Pose
-    from isovist.sensing.log import Log
+    from isovist.paper import locate_trajectory
+    from isovist.paper.report.answers import track_json, track_text
 
-    given = PaperOptions(channels, temperature, profile, norm, transform, spacing, basis)
-    whole = drive_in(log, scan_topic, odometry_topic=odometry_topic, prefix=prefix,
+    method = PaperOptions(channels, temperature, profile, norm, transform, spacing, basis)
+    drive = drive_in(log, scan_topic, odometry_topic=odometry_topic, prefix=prefix,
                      T_robot_sensor=place_of(sensor), sweep=sweep)  # fmt: skip
-    drive = whole.take(whole.chosen(every=every, start=start, stop=stop, held_out=held_out))
+    drive = drive.take(drive.chosen(every=every, start=start, stop=stop, held_out=held_out))
     if not isinstance(drive, Log):
         raise InputError(
             "The paper's method tracks robots in 2D, and this log has 3D clouds.",
             code="wrong_dimension",
         )
-    localizer = localizer_of(world, given, None, None)
+    localizer = method.localizer(world)
     scans = [drive.scan(index) for index in range(len(drive))]
     odometry = [Pose.from_vector(row) for row in drive.odometry]
     with busy("Following the drive"):
-        way = follow_way(localizer, scans, odometry)
+        result = locate_trajectory(localizer, scans, odometry)
     if as_json:
-        for row in way_json(way, drive.times):
+        for row in track_json(result, drive.times):
             typer.echo(json.dumps(row))
     else:
-        typer.echo(way_text(way))
-    raise typer.Exit(0 if way.bound.holds else 1)
+        typer.echo(track_text(result))
+    raise typer.Exit(0 if result.bound.holds else 1)

@@ -21,11 +21,11 @@ from isovist.atlas.base import Atlas
 from isovist.atlas.library import Library
 from isovist.compute.registry import active_backend
 from isovist.errors import FileError, InputError, IsovistError
-from isovist.localization.certify import certify_answer
 from isovist.localization.check import check
 from isovist.localization.hints import hints
 from isovist.localization.locate import compile_kernels, locate
 from isovist.localization.workers import answer_each, run
+from isovist.paper import certify_answer
 from isovist.report.answers import answer_json
 from isovist.report.checks import check_json
 

@@ -6,15 +6,11 @@ them to rounding, whatever the map.
 
 import numpy as np
 
+from isovist import Cell, DirectionalBasis, MeshMap, VoxelMap
 from isovist.arrays import FloatArray
-from isovist.basis import DirectionalBasis
-from isovist.maps.grid2d.occupancy_map import Cell
-from isovist.maps.grid3d.voxel_map import VoxelMap
-from isovist.maps.surfaces.mesh_map import MeshMap
+from isovist.paper import KEEP, EqualArea, displacement, sharp_constant
 from isovist.paper.descriptor.descriptor import Descriptor
-from isovist.paper.descriptor.quadrature import EqualArea
-from isovist.paper.gram.gram import KEEP, Gram
-from isovist.paper.stability import displacement, sharp_constant
+from isovist.paper.gram.gram import Gram
 from isovist.paper.statements.statement import (
     Finding,
     Statement,

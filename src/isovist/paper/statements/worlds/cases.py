@@ -1,17 +1,17 @@
 """Random bases, signals and places for the statements, in the plane and in space."""
 
 from functools import cache
+from typing import TypeAlias
 
 import numpy as np
 
+from isovist import DirectionalBasis, SegmentMap
 from isovist.arrays import FloatArray
-from isovist.basis import Bump, CosinePower, DirectionalBasis
-from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.basis import Bump, CosinePower
+from isovist.paper import CircleSum, MapField, signal_distances, sphere_rule
 from isovist.paper.descriptor.descriptor import Descriptor
-from isovist.paper.descriptor.norms import signal_distances
-from isovist.paper.descriptor.quadrature import CircleSum, Rule
+from isovist.paper.descriptor.quadrature import Rule
 from isovist.paper.gram.gram import Gram
-from isovist.paper.gram.weight_rules import sphere_rule
 from isovist.paper.statements.worlds.scenes import (
     BoxScene,
     RoundField,
@@ -20,9 +20,8 @@ from isovist.paper.statements.worlds.scenes import (
     random_round,
     round_points,
 )
-from isovist.paper.static.map_space import MapField
 
-RoomField = MapField | RoundField
+RoomField: TypeAlias = MapField | RoundField
 
 
 def directions(rng: np.random.Generator, d: int, *shape: int) -> FloatArray:

@@ -19,12 +19,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist import DirectionalBasis, InputError, SegmentMap
 from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
-from isovist.basis import DirectionalBasis
-from isovist.errors import InputError
-from isovist.maps.base import Ending, Hits
-from isovist.maps.surfaces.segment_map import SegmentMap
-from isovist.paper.descriptor.moments import Moments
+from isovist.maps import Ending
+from isovist.maps.base import Hits
+from isovist.paper import Moments
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,7 +214,7 @@ class RoundField:
             J.append(described[1])
         return np.concatenate(F), np.concatenate(J)
 
-    def free(self, points: FloatArray) -> BoolArray:
+    def is_free(self, points: FloatArray) -> BoolArray:
         return self.scene.contains(points)
 
 

@@ -25,23 +25,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
+from isovist import InputError, LocalizationSettings, Pose, Scan
+from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 from isovist.atlas.base import SearchSpace
 from isovist.atlas.matching.beams import Beams
-from isovist.errors import InputError
-from isovist.localization.settings import LocalizationSettings
-from isovist.localization.spread import by_coordinate, covariances, information
-from isovist.poses import Pose, wrap_angle
-from isovist.sensing.scan import Scan
-from isovist.tracking.gramian import ARM, Gramian, carry, fade
-
-ROUNDS = 10
-"""The last σ of a fit is repeated at most so many times, and a chain is fitted so often, until the
-start rests."""
-STILL = (1e-3, 1e-3, 2e-4)
-"""It rests when it moves by less, in m and rad; the field of distances has kinks at this scale."""
-ASIDE = 0.2
-"""How far around a guess others are tried, in m: about as thick as walls are."""
+from isovist.localization import covariances, information
+from isovist.localization.spread import by_coordinate
+from isovist.paper.dynamic.observations import motions_since_start
+from isovist.paper.settings import StartFitSettings, TrajectorySettings
+from isovist.poses import wrap_angle
+from isovist.settings import default_of
+from isovist.tracking import Bank, Gramian, carry, fade, scan_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,9 +72,6 @@ def refine_start(
     scans: Sequence[Scan],
     odometry: Sequence[Pose],
     start: Pose,
-    *,
-    widths: ArrayLike | None = None,
-    arm: float = ARM,
     settings: LocalizationSettings | None = None,
 ) -> StartFit:
     """Fit the start of a trajectory to the walls, with all scans at once.
@@ -90,13 +81,9 @@ def refine_start(
         scans: What the sensor saw.
         odometry: T_odom_robot at each scan, in any fixed frame; taken as exact.
         start: First guess of T_world_robot at the first scan.
-        widths: σ of the steps in m; narrow ones for a good guess.
-        arm: ℓ for `least`, in m.
-        settings: How beams are chosen, fitted and rated.
+        settings: How beams are selected, fitted and rated.
     """
-    return refine_starts(
-        atlas, scans, odometry, [start], widths=widths, arm=arm, settings=settings
-    )[0]
+    return refine_starts(atlas, scans, odometry, [start], settings)[0]
 
 
 def refine_starts(
@@ -104,57 +91,32 @@ def refine_starts(
     scans: Sequence[Scan],
     odometry: Sequence[Pose],
     starts: Sequence[Pose],
-    *,
-    widths: ArrayLike | None = None,
-    arm: float = ARM,
     settings: LocalizationSettings | None = None,
 ) -> list[StartFit]:
-    """`refine_start` from several guesses at once."""
-    chosen = LocalizationSettings() if settings is None else settings
-    if len(scans) != len(odometry) or len(scans) == 0:
-        raise InputError.about(
-            "odometry",
-            f"must hold one pose per scan, at least one, got {len(odometry)} for {len(scans)}.",
-        )
+    """Fit several guesses of the start at once; the arguments are those of `refine_start`."""
+    settings, limits = settings or LocalizationSettings(), default_of(StartFitSettings)
+    _check_odometry(scans, odometry)
     if len(starts) == 0:
         return []
-    if widths is None:
-        widths = chosen.all_widths(atlas)
-    sigmas = as_floats("widths", widths, (None,))
+    sigmas = as_floats("widths", settings.all_widths(atlas), (None,))
     sensors = motions_since_start(odometry) @ Pose.from_vector(
         [scan.T_robot_sensor.vector for scan in scans]
     )
-    star = ASIDE * np.array([[0, 0, 0], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])
+    cross = np.array([[0, 0, 0], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])
     guesses = np.stack([start.vector for start in starts])
-    poses = (guesses[:, None] + star).reshape(-1, 3)
-    pool, blocks = _pool(atlas, scans, sensors, chosen)
-    paths = [poses]
-    for sigma in (*sigmas, *[sigmas[-1]] * ROUNDS):
+    pool, blocks = _pool_beams(atlas, scans, sensors, settings)
+    paths = [(guesses[:, None] + limits.guess_offset_m * cross).reshape(-1, 3)]
+    for sigma in (*sigmas, *[sigmas[-1]] * limits.max_rounds):
         fit = atlas.fit(pool, paths[-1], np.array([sigma]), 3)
         paths.append(fit.poses)
-        still = np.asarray((np.abs(paths[-1] - paths[-2]) < STILL).all(axis=1))
-        if len(paths) > len(sigmas) and still.all():
+        rests = _is_at_rest(paths[-1] - paths[-2], limits)
+        if len(paths) > len(sigmas) and rests.all():
             break
     steps = np.stack(paths, axis=1)
-    ratings = _rate(atlas, scans, sensors, paths[-1], chosen).reshape(len(starts), -1)
-    best = ratings.argmax(axis=1) + len(star) * np.arange(len(starts))
-    known = information(fit, blocks, atlas.cell(fit.poses), chosen)
-    spreads = covariances(known, chosen)
-    return [
-        StartFit(
-            readonly(steps[k, -1].copy()), readonly(spreads[k]), readonly(known[k]),
-            Gramian.pose(arm=arm).add_information(known[k]).least,
-            len(paths) - 1, bool(still[k]), readonly(steps[k]),
-        )
-        for k in best
-    ]  # fmt: skip
-
-
-def motions_since_start(odometry: Sequence[Pose]) -> Pose:
-    """T_start_t for each pose of the odometry, as an array of poses."""
-    if len(odometry) == 0:
-        raise InputError.about("odometry", "must hold at least one pose.", code="missing")
-    return odometry[0].inverse @ Pose.from_vector([pose.vector for pose in odometry])
+    ratings = _rate(atlas, scans, sensors, paths[-1], settings).reshape(len(starts), -1)
+    best = ratings.argmax(axis=1) + len(cross) * np.arange(len(starts))
+    matrices = information(fit, blocks, atlas.cell(fit.poses), settings)
+    return [_start_fit(steps[k], matrices[k], bool(rests[k]), settings) for k in best]
 
 
 def refine_chain(
@@ -163,8 +125,6 @@ def refine_chain(
     odometry: Sequence[Pose],
     start: Pose,
     drift: ArrayLike,
-    *,
-    arm: float = ARM,
     settings: LocalizationSettings | None = None,
 ) -> StartFit:
     """Fit the start of a trajectory to the walls, with odometry that is not exact.
@@ -176,49 +136,93 @@ def refine_chain(
         start: First guess of T_world_robot at the first scan.
         drift: Covariance of (x, y, yaw) of each step in the frame of the robot before it, shape
             (k − 1, 3, 3), in m and rad.
-        arm: ℓ for `least`, in m.
-        settings: How beams are chosen, fitted and rated.
+        settings: How beams are selected, fitted and rated.
     """
-    k = len(scans)
-    if len(odometry) != k or k == 0:
-        raise InputError.about(
-            "odometry", f"must hold one pose per scan, at least one, got {len(odometry)} for {k}."
-        )
-    chosen = LocalizationSettings() if settings is None else settings
+    settings, limits = settings or LocalizationSettings(), default_of(StartFitSettings)
+    k = _check_odometry(scans, odometry)
     Q = as_floats("drift", drift, (k - 1, 3, 3)) if k > 1 else np.empty((0, 3, 3))
     steps = [a.inverse @ b for a, b in pairwise(odometry)]
+    widest = by_coordinate(10.0 * settings.loose, np.pi, 3)
     path = [start]
-    for _ in range(ROUNDS // 2):
+    for _ in range(limits.max_rounds // 2):
         predicted = [path[-1]]
         for step in steps:
             predicted.append(predicted[-1] @ step)
         fits = [
-            refine_start(atlas, [scan], [Pose()], pose, settings=chosen)
+            refine_start(atlas, [scan], [Pose()], pose, settings)
             for scan, pose in zip(scans, predicted, strict=True)
         ]
-        known, pull = _backwards(predicted, steps, fits, Q)
-        widest = by_coordinate(10.0 * chosen.loose, np.pi, 3)
-        move = np.linalg.solve(known + np.diag(1.0 / np.square(widest)), pull)
+        matrix, pull = _backwards(predicted, steps, fits, Q)
+        move = np.asarray(
+            np.linalg.solve(matrix + np.diag(1.0 / np.square(widest)), pull), np.float64
+        )
         path.append(Pose.from_vector(path[-1].vector + move))
-        if (np.abs(move) < STILL).all():
+        rests = bool(_is_at_rest(move, limits))
+        if rests:
             break
+    return _start_fit(np.stack([p.vector for p in path]), matrix, rests, settings)
+
+
+def refine_frames(atlas: SearchSpace, bank: Bank, mount: Pose) -> tuple[Pose, StartFit]:
+    """Refine the pose of the first frame of a tracker on a 2D map.
+
+    Args:
+        atlas: The map, described.
+        bank: The hypotheses and frames of the tracker, with at least one hypothesis.
+        mount: T_robot_sensor.
+
+    Returns:
+        T_world_robot at the first frame by the best hypothesis, and refined by `refine_chain`.
+    """
+    back = mount.inverse
+    odometry = [Pose.from_vector(frame.T_odom_sensor.vector) @ back for frame in bank.frames]
+    waits = np.diff([frame.time for frame in bank.frames])
+    drift = [
+        bank.drift.covariance(a.inverse @ b, wait)
+        for (a, b), wait in zip(pairwise(odometry), waits, strict=True)
+    ]
+    guess = Pose.from_vector(bank.frames[0].places[0]) @ back
+    scans = [scan_of(frame, mount) for frame in bank.frames]
+    steps = np.reshape(drift, (-1, 3, 3))
+    return guess, refine_chain(atlas, scans, odometry, guess, steps, bank.localization)
+
+
+def _check_odometry(scans: Sequence[Scan], odometry: Sequence[Pose]) -> int:
+    """Return the number of scans; refuse another number of poses, and none."""
+    if len(scans) != len(odometry) or len(scans) == 0:
+        raise InputError.about(
+            "odometry",
+            f"must hold one pose per scan, at least one, got {len(odometry)} for {len(scans)}.",
+        )
+    return len(scans)
+
+
+def _is_at_rest(moves: FloatArray, limits: StartFitSettings) -> BoolArray:
+    """Return which moves, shape (..., 3), in m and rad, are too small to go on."""
+    smallest = (limits.rest_m, limits.rest_m, limits.rest_rad)
+    return np.asarray((np.abs(moves) < smallest).all(axis=-1))
+
+
+def _start_fit(
+    path: FloatArray, matrix: FloatArray, converged: bool, settings: LocalizationSettings
+) -> StartFit:
+    """Return the fit that ends a path, shape (k, 3), with an information matrix, shape (3, 3)."""
+    least = Gramian.pose(arm=default_of(TrajectorySettings).arm_m).add_information(matrix).least
     return StartFit(
-        readonly(np.array(path[-1].vector)), readonly(covariances(known, chosen)), readonly(known),
-        Gramian.pose(arm=arm).add_information(known).least,
-        len(path) - 1, bool((np.abs(move) < STILL).all()),
-        readonly(np.stack([p.vector for p in path])),
+        readonly(path[-1].copy()), readonly(covariances(matrix, settings)), readonly(matrix),
+        least, len(path) - 1, converged, readonly(path),
     )  # fmt: skip
 
 
-def _pool(
+def _pool_beams(
     atlas: SearchSpace, scans: Sequence[Scan], sensors: Pose, settings: LocalizationSettings
 ) -> tuple[Beams, int]:
-    """Beams of all scans in the frame of the start, and how many blocks they fill."""
+    """Return the beams of all scans in the frame of the start, and how many blocks they fill."""
     parts = [atlas.beams(scan, settings.beams[1], settings.block) for scan in scans]
     ends = np.concatenate([sensors[t].apply(part.ends) for t, part in enumerate(parts)])
-    one = np.zeros(len(ends), dtype=np.int64)
+    zeros = np.zeros(len(ends), dtype=np.int64)
     sigmas = Beams.sigmas_of(parts)
-    return Beams.of(ends, one, one, np.empty(0), sigmas), sum(part.blocks for part in parts)
+    return Beams.of(ends, zeros, zeros, np.empty(0), sigmas), sum(part.blocks for part in parts)
 
 
 def _rate(
@@ -228,31 +232,31 @@ def _rate(
     starts: FloatArray,
     settings: LocalizationSettings,
 ) -> FloatArray:
-    """Mean rating of all beams by ray casting from starts, shape (K, 3); (K,)."""
+    """Return the mean rating of all beams by ray casting from starts, shape (K, 3); shape (K,)."""
     total = np.zeros(len(starts))
     for t, scan in enumerate(scans):
         poses = (Pose.from_vector(starts) @ sensors[t]).vector
-        few = atlas.beams(scan, settings.beams[0], settings.block)
-        total += atlas.rate(few, poses, settings.model)[0].mean(axis=1, dtype=np.float64)
+        beams = atlas.beams(scan, settings.beams[0], settings.block)
+        total += atlas.rate(beams, poses, settings.model)[0].mean(axis=1, dtype=np.float64)
     return total / len(scans)
 
 
 def _backwards(
     predicted: Sequence[Pose], steps: Sequence[Pose], fits: Sequence[StartFit], Q: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """(Λ, η) of the start, equations (1) and (2), in the axes of the world."""
-    known, pull = np.zeros((3, 3)), np.zeros(3)
+    """Return (Λ, η) of the start, equations (1) and (2), in the axes of the world."""
+    matrix, pull = np.zeros((3, 3)), np.zeros(3)
     for t in range(len(predicted) - 1, -1, -1):
-        here = predicted[t]
+        pose = predicted[t]
         if t < len(steps):
             turn = np.eye(3)
-            turn[:2, :2] = here.rotation
+            turn[:2, :2] = pose.rotation
             error = turn @ Q[t] @ turn.T
-            A = carry(steps[t], here.yaw)
-            pull = A.T @ np.linalg.solve(np.eye(3) + known @ error, pull)
-            known = A.T @ fade(known, error) @ A
-        gap = fits[t].start - here.vector
+            A = carry(steps[t], pose.yaw)
+            pull = A.T @ np.linalg.solve(np.eye(3) + matrix @ error, pull)
+            matrix = A.T @ fade(matrix, error) @ A
+        gap = fits[t].start - pose.vector
         gap[2] = wrap_angle(gap[2])
-        known = known + fits[t].information
+        matrix = matrix + fits[t].information
         pull = pull + fits[t].information @ gap
-    return known, pull
+    return matrix, pull

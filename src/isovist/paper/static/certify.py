@@ -1,4 +1,4 @@
-"""How far the descriptors certify an answer.
+"""Certify an answer: bound the error of its position by the descriptor of the scan.
 
 The directions Ω of the beams that agree with the map at the estimate are put through a basis in the
 level frame of the sensor, once with the ranges that were measured and once with those that the map
@@ -14,14 +14,14 @@ order, and
     μ = σ_min(P J(ŝ)),   κ = max ‖P (J(s) − J(ŝ))‖,   ν = max ‖P k(s)‖          (2)
 
 over the states s within a radius R and a turn T of ŝ.  Where F is Lipschitz, P (F(s*) − F(ŝ)) is
-the integral of P J and P k along the straight way.  With ρ = ‖F_obs − F(ŝ)‖, η a bound on
+the integral of P J and P k along the straight path.  With ρ = ‖F_obs − F(ŝ)‖, η a bound on
 ‖F_obs − F(s*)‖ and s* within R and T, hence
 
     ‖p̂ − p*‖ ≤ (ρ + η + ν T) / (μ − κ)    whenever κ < μ.                         (3)
 
-F is Lipschitz on maps of line segments.  On cells, ranges are steps, and in space a sum over single
-rays jumps where one passes an edge: there μ is told and no bound is claimed.  A far alias satisfies
-(3) as well: that there is none is what the rivals of the answer are for.
+F is Lipschitz on maps of line segments.  On cells, ranges are steps, and in 3D a sum over single
+rays jumps where one passes an edge: there μ is reported and no bound is claimed.  A far alias
+satisfies (3) as well: that there is none is what the rivals of the answer are for.
 """
 
 from collections.abc import Sequence
@@ -29,24 +29,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isovist import (
+    Answer,
+    Certificate,
+    DirectionalBasis,
+    InputError,
+    LocalizationSettings,
+    Pose,
+    Pose3,
+    Scan,
+    SegmentMap,
+)
 from isovist.arrays import FloatArray
 from isovist.atlas.base import AnyScan, Atlas
-from isovist.basis.directional_basis import DirectionalBasis
-from isovist.errors import InputError
-from isovist.localization.answer import Answer, Certificate
 from isovist.localization.maps import AnyMaps
-from isovist.localization.settings import LocalizationSettings
 from isovist.maps.base import Map
-from isovist.maps.surfaces.segment_map import SegmentMap
-from isovist.poses import AnyPose, Pose, Pose3, unit_vectors
-from isovist.sensing.scan import Scan
-
-STEP = 0.5
-"""Of the differences, as a share of R and T: the largest that stays within them twice."""
-CHANNELS = 32
-"""Of the basis in the plane; twice as many in space."""
-FAN = 8
-"""Rays of the map to a beam of the plane, so that (1) is an integral and not a sum."""
+from isovist.paper.settings import CertificateSettings
+from isovist.poses import AnyPose, unit_vectors
+from isovist.settings import default_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,13 +57,27 @@ class _Rays:
         beams: Unit vectors, shape (m, d).
         along: Those of the rays that stand for each of them, shape (m, fan, d).
         measured: log(1 + r) of each beam, shape (m,).
-        width: What a beam counts in (1).
+        width: Angle or share that a beam counts in (1).
     """
 
     beams: FloatArray
     along: FloatArray
     measured: FloatArray
     width: float
+
+    def features(self, agree: FloatArray, predicted: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return F_obs, shape (n,), and F of predictions (states, fan · m), shape (states, n)."""
+        d, numbers = self.beams.shape[1], default_of(CertificateSettings)
+        basis = (
+            DirectionalBasis.circle(numbers.channels)
+            if d == 2
+            else DirectionalBasis.fibonacci(2 * numbers.channels)
+        )
+        along = self.along[agree]
+        W = self.width / along.shape[1] * basis.weights(along.reshape(-1, d))
+        # By BLAS the last digits depend on the number of cores.
+        F = np.einsum("sm,mc->sc", predicted, W)
+        return self.width * (self.measured[agree] @ basis.weights(self.beams[agree])), F
 
 
 def certify(
@@ -77,68 +91,65 @@ def certify(
     turn: float = float(np.radians(2.0)),
     margin: float = 1.25,
 ) -> Certificate:
-    """The certificate of an estimate.
+    """Certify an estimate: bound its position error where the map has exact walls.
 
     Args:
         world: The map.
         scan: What the sensor saw.
         pose: The estimate, T_world_robot.
         rivals: The other places that explain the scan.
-        settings: How beams are chosen and when they agree.
+        settings: How beams are selected and when they agree.
         radius: R, within which the true place is taken to lie, in m.
         turn: T, the same for the heading, in rad.
-        margin: On κ and ν, which are known only at samples.
+        margin: Factor on κ and ν, which are estimated from samples.
+
+    Returns:
+        The certificate with its assumptions. On cells and in 3D its bound is infinite.
+
+    Raises:
+        InputError: If one of map and scan is 2D and the other 3D.
     """
-    chosen = LocalizationSettings() if settings is None else settings
+    settings, numbers = settings or LocalizationSettings(), default_of(CertificateSettings)
     if world.dimension != (2 if isinstance(scan, Scan) else 3):
         raise InputError(
-            "The scan and the map must both be of the plane, or both be in space.",
+            "The scan and the map must both be 2D, or both 3D.",
             code="wrong_dimension",
             field="scan",
         )
     separation = min((float(np.hypot(r.x - pose.x, r.y - pose.y)) for r in rivals), default=np.inf)
     sensor = pose @ scan.T_robot_level
-    rays = _rays(scan, chosen)
+    rays = _rays(scan, settings)
     proved = isinstance(world, SegmentMap)
     # The estimate, and for κ its neighbours; a step along and against each axis of each of them.
     d = world.dimension
     size = np.append(np.full(d, radius), turn)
-    star = np.concatenate([np.zeros((1, d + 1)), np.eye(d + 1), -np.eye(d + 1)])
-    ball = star if proved else star[:1]
-    offsets = (ball[:, None] + STEP * star).reshape(-1, d + 1) * size
+    cross = np.concatenate([np.zeros((1, d + 1)), np.eye(d + 1), -np.eye(d + 1)])
+    ball = cross if proved else cross[:1]
+    offsets = (ball[:, None] + numbers.difference_share * cross).reshape(-1, d + 1) * size
     middle = _predict(world, rays.beams, sensor, offsets[:1])[0]
-    agree = np.isfinite(middle) & (np.abs(middle - rays.measured) < chosen.short)
+    agree = np.isfinite(middle) & (np.abs(middle - rays.measured) < settings.short)
     assumptions = (
         "the true pose is near: no rival elsewhere explains the scan",
         f"it lies within {radius:g} m and {np.degrees(turn):g}° of the estimate, "
         "and the space between is free",
         f"the {agree.mean():.0%} of the beams that agree with the map here see mapped walls, "
         "and fit as well at the true pose",
-        f"J varies by less than μ nearby ({len(star) - 1} samples, times {margin:g})"
+        f"J varies by less than μ nearby ({len(cross) - 1} samples, times {margin:g})"
         if proved
-        else "no bound is claimed: ranges on cells, and along single rays in space, are steps",
+        else "no bound is claimed: ranges on cells, and along single rays in 3D, are steps",
     )
-    if agree.sum() < CHANNELS // 4:
+    if agree.sum() < numbers.channels // 4:
         return Certificate(0.0, np.inf, False, separation, assumptions)
-    basis = (
-        DirectionalBasis.circle(CHANNELS) if d == 2 else DirectionalBasis.fibonacci(2 * CHANNELS)
-    )
-    along = rays.along[agree]
-    W = rays.width / along.shape[1] * basis.weights(along.reshape(-1, d))
-    predicted = _predict(world, along.reshape(-1, d), sensor, offsets)
-    F = np.einsum("sm,mc->sc", predicted, W)  # by BLAS its last digits hang on the number of cores
-    F = F.reshape(len(ball), len(star), -1)
-    slopes = (F[:, 1 : d + 2] - F[:, d + 2 :]) / (2.0 * STEP * size[:, None])
-    heading = slopes[0, d]
-    length = float(np.linalg.norm(heading))
-    q = heading / length if length > 0.0 else heading
-    J = slopes - (slopes @ q)[..., None] * q
+    predicted = _predict(world, rays.along[agree].reshape(-1, d), sensor, offsets)
+    F_obs, F = rays.features(agree, predicted)
+    F = F.reshape(len(ball), len(cross), -1)
+    slopes = F[:, 1 : d + 2] - F[:, d + 2 :]
+    J = _without_heading(slopes / (2.0 * numbers.difference_share * size[:, None]))
     mu = float(np.linalg.svd(J[0, :d], compute_uv=False)[-1])
     if not proved:
         return Certificate(mu, np.inf, False, separation, assumptions)
     kappa = margin * float(np.linalg.norm(J[1:, :d] - J[0, :d], ord=2, axis=(1, 2)).max())
     nu = margin * float(np.linalg.norm(J[:, d], axis=1).max())
-    F_obs = rays.width * (rays.measured[agree] @ basis.weights(rays.beams[agree]))
     misfit = float(np.linalg.norm(F_obs - F[0, 0]))
     bound = (2.0 * misfit + nu * turn) / (mu - kappa) if kappa < mu else np.inf
     inside = bool(np.all(world.contains(sensor.position + offsets[:, :d])))
@@ -147,7 +158,7 @@ def certify(
 
 
 def certify_answer(atlas: AnyMaps, scan: AnyScan, answer: Answer) -> Answer:
-    """Add the certificate of the best estimate to an answer, of its own map."""
+    """Return an answer with the certificate of its best estimate, on the map of that estimate."""
     best = answer.best
     if best is None:
         return answer
@@ -156,28 +167,38 @@ def certify_answer(atlas: AnyMaps, scan: AnyScan, answer: Answer) -> Answer:
     return replace(answer, certificate=certify(own.world, scan, best.pose, rivals))
 
 
+def _without_heading(slopes: FloatArray) -> FloatArray:
+    """Return P of (2) applied to the slopes by place and heading, shape (states, d + 1, n)."""
+    heading = slopes[0, -1]
+    length = float(np.linalg.norm(heading))
+    q = heading / length if length > 0.0 else heading
+    return np.asarray(slopes - (slopes @ q)[..., None] * q)
+
+
 def _rays(scan: AnyScan, settings: LocalizationSettings) -> _Rays:
+    """Return the beams of a scan that the certificate uses, as rays."""
     if not isinstance(scan, Scan):
         points = scan.level_points[scan.spread(settings.beams[1][1] / 2.0)]
         ranges = np.linalg.norm(points, axis=1)
         along = points / ranges[:, None]
         return _Rays(along, along[:, None], np.log1p(ranges), 1.0 / len(points))
     valid = np.flatnonzero(scan.valid)
-    most = settings.beams[1][0]
-    if len(valid) > most:
-        valid = valid[np.linspace(0, len(valid) - 1, most).round().astype(np.int64)]
+    max_beams, fan = settings.beams[1][0], default_of(CertificateSettings).rays_per_beam
+    if len(valid) > max_beams:
+        valid = valid[np.linspace(0, len(valid) - 1, max_beams).round().astype(np.int64)]
     width = float(scan.beam_widths[scan.valid].sum()) / len(valid)
     bearings = scan.bearings[valid]
-    fan = ((np.arange(FAN) + 0.5) / FAN - 0.5) * width
+    offsets = ((np.arange(fan) + 0.5) / fan - 0.5) * width
     measured = np.log1p(scan.ranges[valid])
-    return _Rays(unit_vectors(bearings), unit_vectors(bearings[:, None] + fan), measured, width)
+    along = unit_vectors(bearings[:, None] + offsets)
+    return _Rays(unit_vectors(bearings), along, measured, width)
 
 
 def _predict(world: Map, along: FloatArray, sensor: AnyPose, offsets: FloatArray) -> FloatArray:
-    """log(1 + r) along level directions (m, d) from states beside a pose, shape (states, m)."""
+    """Return log(1 + r) along level directions (m, d) from states beside a pose, (states, m)."""
     d = along.shape[-1]
-    turned = along @ sensor.rotation.T
+    rotated = along @ sensor.rotation.T
     swings = (Pose if d == 2 else Pose3)(yaw=offsets[:, d]).rotation
-    directions = np.einsum("sij,mj->smi", swings, turned)
+    directions = np.einsum("sij,mj->smi", swings, rotated)
     hits = world.cast((sensor.position + offsets[:, :d])[:, None], directions)
     return np.asarray(np.log1p(hits.ranges))
