@@ -23,6 +23,7 @@ from isovist.io.maps.read import read_map
 from isovist.localization.locate import locate
 from isovist.maps.cloud import Cloud
 from isovist.maps.grid3d.voxel_map import VoxelMap
+from isovist.sensing.models.simulate import Placement
 
 SIZE = 150.0
 LEAN = float(np.radians(5.0))
@@ -45,7 +46,9 @@ def main() -> None:
     town, other = (quarter(seed, size=SIZE) for seed in (3, 4))
     cloud = Cloud(town.cloud())
     street = build(cloud.voxels(cloud.resolution()), height=HEIGHT)
-    trials = simulated_trials(world, count, LIDAR, seed=5, height=INDOORS, lean=LEAN)
+    trials = simulated_trials(
+        world, count, LIDAR, seed=5, placement=Placement(height=INDOORS, max_tilt=LEAN)
+    )
     ask("inside, on a street", street, (trial.scan() for trial in trials))
     ask("a street, inside", build(world, height=INDOORS), (s for _, s in town.asks(count)))
     ask("another street", street, (scan for _, scan in other.asks(count)))

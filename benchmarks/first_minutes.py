@@ -21,7 +21,7 @@ from isovist.simulation.worlds import office_floor
 
 SPACE = "--space" in sys.argv[1:]
 IMPORTS = (
-    "import isovist.apps.cli.app, isovist.apps.cli.support.inputs, isovist.compute.infra.compiled"
+    "import isovist.apps.cli.app, isovist.apps.cli.support.maps, isovist.compute.infra.compiled"
 )
 
 

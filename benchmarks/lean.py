@@ -21,6 +21,7 @@ from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import Pose3
+from isovist.sensing.models.simulate import Placement
 from isovist.sensing.models.spinning import SpinningLidar
 
 HEIGHT = 1.0
@@ -36,7 +37,11 @@ def main() -> None:
     atlas = build(world, height=HEIGHT)
     right, wrong, fitted, off = 0, 0, 0, []
     trials = simulated_trials(
-        world, int(count), LIDAR, seed=int(seed), height=HEIGHT, lean=float(np.radians(lean))
+        world,
+        int(count),
+        LIDAR,
+        seed=int(seed),
+        placement=Placement(height=HEIGHT, max_tilt=float(np.radians(lean))),
     )
     for trial in trials:
         scan = trial.scan()

@@ -12,9 +12,16 @@ import sys
 from dataclasses import replace
 
 from isovist.atlas.build import build
-from isovist.evaluation.protocols import run_trials, simulated_trials, summarise, times_alone
+from isovist.evaluation.protocols import (
+    LocateOptions,
+    run_trials,
+    simulated_trials,
+    summarise,
+    times_alone,
+)
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.maps.surfaces.mesh_map import MeshMap
+from isovist.sensing.models.simulate import Placement
 from isovist.sensing.models.spinning import SpinningLidar
 from isovist.simulation.worlds import office_floor
 
@@ -25,13 +32,15 @@ def main() -> None:
     floor = office_floor(seed, length=30.0, rows=4)
     plan = VoxelMap.from_mesh(MeshMap.extrude(floor.plan, 0.0, 2.8), 0.1)
     furnished = MeshMap.extrude(floor.reality, 0.0, 2.8)
-    how = {"any_attitude": "--any-attitude" in sys.argv}
+    any_attitude = "--any-attitude" in sys.argv
     lidar = SpinningLidar(16, noise=0.03, clutter=0.1)
-    if how["any_attitude"]:
+    if any_attitude:
         lidar = replace(lidar, rings=32, low=-math.pi / 4.0, high=math.pi / 4.0, azimuths=512)
-    trials = simulated_trials(plan, count, lidar, seed=seed, reality=furnished, **how)
-    atlas = build(plan)
-    row = summarise(list(run_trials(atlas, trials, **how)), times_alone(atlas, trials, **how))
+    placement = Placement(any_attitude=any_attitude)
+    trials = simulated_trials(plan, count, lidar, seed=seed, placement=placement, reality=furnished)
+    atlas, options = build(plan), LocateOptions(any_attitude=any_attitude)
+    outcomes = list(run_trials(atlas, trials, options))
+    row = summarise(outcomes, times_alone(atlas, trials, options))
     for key, value in row.items():
         print(f"{key:20s} {value:.3f}" if isinstance(value, float) else f"{key:20s} {value}")
 

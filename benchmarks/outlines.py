@@ -20,7 +20,8 @@ import numpy as np
 from isovist.arrays import FloatArray
 from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
-from isovist.evaluation.calibrate import CLEARANCE, SENSORS, kind_of
+from isovist.evaluation.calibrate import SENSORS, kind_of
+from isovist.evaluation.settings import PROTOCOL
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.judge import is_same
 from isovist.localization.locate import locate
@@ -67,7 +68,7 @@ def asked(
             SENSORS[name],
             1,
             seed=seed * count + k,
-            placement=Placement(CLEARANCE),
+            placement=Placement(PROTOCOL.calibration_clearance_m),
         )
         x, y = plan.scale * np.array([truth.x, truth.y]) + shifts[number]
         yield Pose(x, y, truth.yaw), scan  # type: ignore[misc]

@@ -6,13 +6,18 @@ of clouds, and the methods of others that find a scan in space.  SHOT has no whe
 an NVIDIA GPU; its way to share votes among bins is the method "shared" of `descriptors`.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
 from isovist.arrays import BoolArray, FloatArray
 from isovist.errors import InputError
 
+Only = Annotated[
+    list[str] | None,
+    typer.Option(help="Try only this method of those that the rows name; may be repeated."),
+]
 RADIUS, NEIGHBOURS = 1.0, 40
 """Of the points that a histogram is made of, in m, and how many of them at most."""
 BINS = 33

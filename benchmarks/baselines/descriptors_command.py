@@ -8,15 +8,17 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from benchmarks.baselines.availability import Only
 from benchmarks.baselines.basins import basin_rows
 from benchmarks.baselines.descriptors import Contest, chosen_methods, contest_rows, left_out
-from isovist.apps.cli.bench.rows import print_rows, simulated
+from isovist.apps.cli.bench.rows import print_rows, simulate_sites
 from isovist.apps.cli.support import options
-from isovist.apps.cli.support.inputs import all_there, carmen_of
 from isovist.apps.cli.support.progress import bar
+from isovist.apps.cli.support.scans import existing_files
 from isovist.atlas.build import build
 from isovist.errors import InputError
 from isovist.evaluation.protocols import Trial, carmen_trials
+from isovist.io.logs.carmen import read_carmen
 from isovist.maps.kinds import AnyMap
 from isovist.sensing.models.lidar2d import Lidar
 
@@ -32,7 +34,7 @@ def descriptors(
     basin: Annotated[
         bool, typer.Option("--basin", help="Say from how far away refinements come home instead.")
     ] = False,
-    only: options.Only = None,
+    only: Only = None,
     condition: Annotated[
         list[str] | None,
         typer.Option(help='Only this condition, e.g. clean or "changed map"; may be repeated.'),
@@ -65,10 +67,10 @@ def sites_of(
     paths: Iterable[Path], lidar: Lidar, count: int, seed: int
 ) -> Iterator[tuple[str, AnyMap, list[Trial]]]:
     """Logs with held-out scans, and maps with simulated ones, at most `count` queries each."""
-    for path in all_there(paths, "a log or a map"):
+    for path in existing_files(paths, "a log or a map"):
         if path.suffix in (".gz", ".bz2", ".log"):
-            world, trials = carmen_trials(carmen_of(path))
+            world, trials = carmen_trials(read_carmen(path))
             few = np.linspace(0, len(trials) - 1, min(count, len(trials))).astype(np.int64)
             yield path.name.split(".")[0], world, [trials[int(k)] for k in few]
         else:
-            yield from simulated([path], lidar, count, seed)
+            yield from simulate_sites([path], lidar, count, seed)

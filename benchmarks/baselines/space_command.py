@@ -6,15 +6,17 @@ from typing import Annotated
 
 import typer
 
+from benchmarks.baselines.availability import Only
 from benchmarks.baselines.contest3d import absences, arena_of, chosen_peers, peer_rows, posed_trials
-from isovist.apps.cli.bench.rows import print_rows, simulated_on
+from isovist.apps.cli.bench.rows import print_rows, simulate_site
 from isovist.apps.cli.support import options
-from isovist.apps.cli.support.inputs import described
+from isovist.apps.cli.support.maps import BuildOptions
 from isovist.apps.cli.support.progress import bar
 from isovist.errors import InputError
 from isovist.evaluation.protocols import Trial
 from isovist.io.maps.read import read_map
 from isovist.maps.kinds import AnyMap
+from isovist.sensing.models.simulate import Placement
 from isovist.sensing.models.spinning import SpinningLidar
 
 Clouds = Annotated[
@@ -42,7 +44,7 @@ def space(
     voxel: Annotated[
         float, typer.Option(min=0.01, help="Side of the voxels that peers thin clouds to, in m.")
     ] = 0.3,
-    only: options.Only = None,
+    only: Only = None,
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
@@ -52,7 +54,7 @@ def space(
         typer.echo(why, err=True)
     lidar = SpinningLidar(rings, range_max=range_max, noise=noise, clutter=clutter)
     site, trials = asked_in_space(world, scans or [], poses, simulate, lidar, seed, height)
-    atlas = described(site, spacing=None, height=height, highest=None)
+    atlas = BuildOptions(height=height).build(site)
     arena = arena_of(world, atlas, trials, voxel)
     with bar(world.stem) as advance:
         rows = list(peer_rows(world.stem, arena, trials, peers, advance))
@@ -80,4 +82,4 @@ def asked_in_space(
         )
     if simulate is None:
         return given, posed_trials(scans, poses)
-    return simulated_on(given, lidar, simulate, seed, height)
+    return simulate_site(given, lidar, simulate, seed, Placement(height=height))

@@ -16,13 +16,13 @@ from benchmarks.exhaustive.verdict import rate_everywhere, withheld
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.errors import InputError
 from isovist.evaluation.calibrate import (
+    CalibrationRun,
     Line,
     clopper_pearson,
-    groups_of,
+    group_scans,
     is_unique,
-    rows_of,
-    run,
-    text_of,
+    summarise_plans,
+    table_text,
 )
 from isovist.localization.answer import Answer
 from isovist.localization.settings import LocalizationSettings
@@ -43,11 +43,11 @@ def run_rated(
     *,
     jobs: int = 1,
 ) -> list[Line]:
-    """Lines of `isovist.evaluation.calibrate.run`, where one scan of `every` is rated too."""
+    """Lines of a `CalibrationRun`, where one scan of `every` is rated too."""
     if every < 1:
         raise InputError.about("every", f"must be 1 or more, got {every}.")
     rate = partial(rate_some, every)
-    return run(plans, scans, seed, resume, progress, jobs=jobs, rate=rate)
+    return CalibrationRun(plans, scans, seed, rate).run(resume, progress, jobs=jobs)
 
 
 def rate_some(
@@ -83,12 +83,12 @@ def by_brute_force(atlas: PlaneAtlas, scan: Scan, answer: Answer, truth: Pose) -
 
 
 def rated_rows_of(lines: Sequence[Line]) -> list[Line]:
-    """Rows of `rows_of`, with `share_of` those scans that were rated."""
+    """Rows of `summarise_plans`, with `share_of` those scans that were rated."""
     shares = [
         {"brute": share_of(asked)} if any("brute" in a for a in asked) else {}
-        for _, asked in groups_of(lines)
+        for _, asked in group_scans(lines)
     ]
-    return [row | share for row, share in zip(rows_of(lines), shares, strict=True)]
+    return [row | share for row, share in zip(summarise_plans(lines), shares, strict=True)]
 
 
 def share_of(asked: Sequence[Line]) -> Line:
@@ -126,8 +126,8 @@ def _both(unique: Sequence[Line]) -> Line:
 
 
 def rated_text_of(rows: Sequence[Line]) -> str:
-    """The table of `text_of`, and below it one of the scans that brute force rated."""
-    return "\n".join([text_of(rows), *_brute_lines([row for row in rows if "brute" in row])])
+    """The table of `table_text`, and below it one of the scans that brute force rated."""
+    return "\n".join([table_text(rows), *_brute_lines([row for row in rows if "brute" in row])])
 
 
 def _brute_lines(rows: Sequence[Line]) -> list[str]:

@@ -15,8 +15,9 @@ import isovist as iv
 from benchmarks.reference.shards import Shard
 from isovist.atlas.build import as_cells
 from isovist.atlas.data.surfaces import bare_walls
-from isovist.evaluation.calibrate import CLEARANCE, SENSORS, kind_of
+from isovist.evaluation.calibrate import SENSORS, kind_of
 from isovist.evaluation.protocols import Trial, carmen_trials, map_of, revisit_trials
+from isovist.evaluation.settings import PROTOCOL
 from isovist.evaluation.tracking_protocols import kidnap_logs, start_logs
 from isovist.io.logs.carmen import read_carmen
 from isovist.maps.floor import standing_places
@@ -250,7 +251,7 @@ def add_plan(shard: Shard, number: int, seed: int, scans: int) -> None:
     kind = kind_of(number)
     plan = draw_plan(kind, (seed, number))
     world = shard.add_map(f"{kind} {number}", plan.world)
-    places = standing_places(plan.built, CLEARANCE, 0.0)
+    places = standing_places(plan.built, PROTOCOL.calibration_clearance_m, 0.0)
     for k in range(scans):
         name = list(SENSORS)[(number + k) % len(SENSORS)]
         drawn = np.random.SeedSequence((seed, number, k)).generate_state(1)[0]

@@ -16,6 +16,7 @@ from benchmarks.reference.shards import Shard, write_arrays
 from benchmarks.worlds.streets import HEIGHT, quarter
 from isovist.evaluation.protocols import simulated_trials
 from isovist.maps.cloud import Cloud
+from isovist.sensing.models.simulate import Placement
 from isovist.sensing.models.spinning import SpinningLidar
 
 BUILDING = "3d/geb079.bt"
@@ -46,9 +47,12 @@ def building(
     world = iv.read_map(data / BUILDING)
     any_attitude = bool(options and options.get("any_attitude"))
     trials = simulated_trials(
-        world, count, LIDAR, seed=seed, height=1.0, lean=math.radians(lean),
-        any_attitude=any_attitude,
-    )  # fmt: skip
+        world,
+        count,
+        LIDAR,
+        seed=seed,
+        placement=Placement(any_attitude=any_attitude, max_tilt=math.radians(lean)),
+    )
     shard = Shard(near=NEAR)
     shard.maps.append({"name": "geb079", "file": BUILDING, "of_data": True, "height": 1.0})
     for k, trial in enumerate(trials):

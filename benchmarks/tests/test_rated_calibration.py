@@ -4,13 +4,13 @@ import pytest
 from benchmarks.exhaustive.calibrate import rated_rows_of, rated_text_of, run_rated
 from tests.support.errors import refused
 
-from isovist.evaluation import clopper_pearson, run
+from isovist.evaluation import CalibrationRun, clopper_pearson
 
 pytestmark = pytest.mark.slow
 
 
 def test_one_scan_of_so_many_is_rated_by_brute_force_and_nothing_else_changes():
-    (plain,), (line,) = run(1, 2, 0, None), run_rated(1, 2, 0, None, 2)
+    (plain,), (line,) = CalibrationRun(1, 2).run(), run_rated(1, 2, 0, None, 2)
     (which,) = (k for k, asked in enumerate(line["asked"]) if "brute" in asked)
     told = line["asked"][which]["brute"]
     row = rated_rows_of([line])[0]

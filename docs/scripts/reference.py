@@ -134,7 +134,7 @@ def _name(parameter: Any, kind: Any) -> str:
         return names
     if inspect.isclass(plain) and issubclass(plain, enum.Enum):
         return f"{names} {'/'.join(choice.value for choice in plain)}"
-    return f"{names} {parameter.metavar or KINDS[plain]}"
+    return f"{names} {(parameter.metavar or KINDS[plain]).replace('|', '/')}"
 
 
 def _parts(kind: Any) -> list[Any]:
@@ -148,6 +148,8 @@ def _means(parameter: Any) -> str:
     told = _plain(parameter.help or "").replace("|", "\\|")
     text = f"{panel}: {told}" if panel else told
     default = parameter.default
+    if isinstance(parameter.show_default, str):
+        return f"{text} Default: {parameter.show_default}."
     if default is None or default is False or default is ... or parameter.required:
         return text
     shown = default.value if isinstance(default, enum.Enum) else default

@@ -13,6 +13,8 @@ from tests.support.reports import said, untimed
 from tests.support.sites import SITES, SPACE, gap
 
 import isovist as iv
+from isovist.compute import NAMES
+from isovist.exploration import Rule
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
 TILTED = SPACE.places[0] @ iv.Pose3(roll=0.06, pitch=-0.05)
@@ -36,7 +38,7 @@ def test_every_verb_explains_itself(verb):
     for option in command.params:
         if getattr(option, "hidden", False):
             continue
-        assert option.help[0].isupper() or option.help[0] == "ε", (verb, option.help)
+        assert option.help[0].isupper() or option.help[0] in "ε23", (verb, option.help)
         assert option.help.endswith("."), (verb, option.help)
         if option.param_type_name == "argument":
             assert option.metavar.split(".")[0].isupper(), (verb, option.name)
@@ -50,11 +52,11 @@ def test_every_verb_explains_itself(verb):
 
 def test_the_first_help_groups_the_verbs_and_shells_complete_them(monkeypatch):
     shown = run("--help").out
-    panels = ["Find a robot", "Know a site", "In the browser", "Measure", "The paper"]
-    places = [shown.index(f"─ {panel}") for panel in panels]
+    panels = ["Find a robot:", "Know a site:", "In the browser", "Measure:", "The paper:"]
+    places = [shown.index(f"\n{panel}") for panel in panels]
     assert places == sorted(places)
     assert "`isovist demo`" in shown
-    assert "─ Commands" not in shown
+    assert "\nCommands:" not in shown
     assert "--install-completion" in shown
     monkeypatch.setenv("_ISOVIST_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", "isovist loc")
@@ -73,15 +75,17 @@ def test_one_name_stands_for_one_option_and_says_its_unit():
     sensors = {"locate", "check", "track", "ros", "bench follow", "bench kidnap", *by_paper}
     assert set(known["--sensor"]) == sensors
     # Counts are of different things, a map may be a file or one of several by name; the others say
-    # when they count or what is written.
+    # what is written.
     words = {
-        "--count", "--map", "--scans", "--height", "--rings", "--resolution", "--figure",
+        "--count", "--map", "--scans", "--rings", "--resolution", "--figure",
         "--output", "--json",
     }  # fmt: skip
     for name, uses in known.items():
         told = {use if name not in words else use[1:] for use in uses.values()}
         assert len(told) == 1, (name, uses)
-    lengths = "spacing height highest resolution tolerance range-max noise limit reach sensor"
+    for name, values in {"--rule": Rule, "--backend": NAMES}.items():  # a closed set is shown
+        assert {use[1] for use in known[name].values()} == {"|".join(values)}
+    lengths = "spacing height max-height resolution tolerance range-max noise limit reach sensor"
     units = {"degrees": ["field-of-view"], "s": ["at", "sweep"], "m": lengths.split()}
     for unit, names in units.items():
         for name in names:

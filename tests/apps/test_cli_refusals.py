@@ -59,8 +59,8 @@ unknown_format a.doc              {survey ATLAS, track ATLAS LOG} --figure a.doc
 unknown_format a.csv              survey ATLAS -o a.csv
 unknown_format a.bmp              explore ATLAS --figure a.bmp
 wrong_dimension --height          build PLAN -o OUT --height 1
-wrong_dimension --storeys         build PLAN -o OUT --storeys
-missing        --highest          build PLAN -o OUT --highest 2
+wrong_dimension --floors          build PLAN -o OUT --floors
+missing        --max-height      build PLAN -o OUT --max-height 2
 conflict       --height           {locate ATLAS SCAN, track ATLAS LOG} --height 1
 conflict       --at               locate PLAN SCAN {--at 1, --scan-topic /a}
 conflict       --scan-topic       track ATLAS {LOG --scan-topic /a, LOG --odometry-topic /a}

@@ -160,15 +160,14 @@ def test_a_closed_pipe_ends_quietly(home):
 def test_the_last_scans_of_a_log_are_located_as_one(home, tmp_path):
     words = ("locate", home / "plane.atlas", home / "scans.npz", *SENSOR, "--scans")
     picture = tmp_path / "answer.png"
-    told = run(*words, 3, "--apart", 0.6, "--json", "--why", "--figure", picture)
+    told = run(*words, 3, "--min-distance", 0.6, "--json", "--why", "--figure", picture)
     assert (told.code, told.json["verdict"], told.json["frame"]) == (0, "unique", "robot")
     assert gap(told.pose, POSES["plane"][-1])[0] < 0.1
     assert picture.stat().st_size > 10_000
-    earlier = run(*words, 2, "--apart", 0.3, "--at", 0.4, "--json")
+    earlier = run(*words, 2, "--min-distance", 0.3, "--at", 0.4, "--json")
     assert gap(earlier.pose, POSES["plane"][4])[0] < 0.1
-    for wrong, code in ((("--apart", 9), "too_large"), (("--apart", -1), "invalid_value"),
-                        (("--apart", "nan"), "invalid_value")):  # fmt: skip
-        assert one_line(*words, 4, *wrong).reason == code
+    for value, code in ((9, "too_large"), (-1, "invalid_value"), ("nan", "invalid_value")):
+        assert one_line(*words, 4, "--min-distance", value).reason == code
 
 
 def test_scans_of_a_log_are_as_far_apart_as_asked(home):

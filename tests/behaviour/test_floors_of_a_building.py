@@ -15,7 +15,7 @@ def test_the_command_builds_an_atlas_for_each_storey_that_answers_name(tmp_path,
     np.savetxt(tmp_path / "tower.xyz", built().plan.centres(built().plan.grid.walls()))
     folder, words = tmp_path / "new" / "tower", ("--resolution", 0.14, "--height", HEIGHT)
     code, printed, error = typed(
-        "build", tmp_path / "tower.xyz", "--storeys", *words, "--spacing", 0.7, "-o", folder
+        "build", tmp_path / "tower.xyz", "--floors", *words, "--spacing", 0.7, "-o", folder
     )
     assert not code, error
     names = ["floor 1", "floor 2", "floor 3"]
@@ -46,6 +46,6 @@ def test_what_the_command_cannot_cut_or_write_is_one_line(tmp_path, typed):
     np.savetxt(tmp_path / "house.xyz", house().centres(house().grid.walls()))
     (tmp_path / "file").write_text("")
     for name, out in (("plan.yaml", "x"), ("house.xyz", "file")):
-        code, printed, error = typed("build", tmp_path / name, "--storeys", "-o", tmp_path / out)
+        code, printed, error = typed("build", tmp_path / name, "--floors", "-o", tmp_path / out)
         assert (code, printed, error.count("\n")) == (2, "", 1)
         assert not (tmp_path / "x").exists()

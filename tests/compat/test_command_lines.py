@@ -58,14 +58,14 @@ def test_a_command_line_says_what_it_said(line, typed, tmp_path, monkeypatch):
 
 
 def options_of(page):
-    """Every option with what stands after it, and what it is if not given."""
+    """Every option with the number of its values, and its default."""
     found = {}
     for verb, text in re.findall(r"^## (isovist .*?)\n(.*?)(?=^## |\Z)", page, re.M | re.S):
         for words, means in re.findall(r"^\| `(-[^`]*)` \| (.*) \|$", text, re.M):
             names = re.findall(r"(?<!\S)--?\w[\w-]*", words)
             default = re.search(r"Default: (.*)\.$", means)
-            kind = words.split(names[-1])[-1].strip()
-            found |= {f"{verb} {name}": (kind, default and default[1]) for name in names}
+            values = len(words.split(names[-1])[-1].split())
+            found |= {f"{verb} {name}": (values, default and default[1]) for name in names}
     return found
 
 
@@ -84,4 +84,5 @@ def test_every_option_is_taken_as_it_was():
         words = todays_words(verb.replace("map", "map LOG").split())
         if verb in ("locate", "track") and name[2:] in by_paper:
             words = ["paper", verb]
-        assert today.get(f"isovist {' '.join(words[:2])} {name}".replace(" LOG", "")) == said
+        values, default = today[f"isovist {' '.join(words[:2])} {name}".replace(" LOG", "")]
+        assert (values, default if said[1] else None) == said

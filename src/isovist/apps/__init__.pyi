@@ -1,6 +1,5 @@
 from isovist.apps.cli.app import app as app
 from isovist.apps.cli.app import main as main
-from isovist.apps.cli.bench.rows import simulated as simulated
 from isovist.apps.cli.paper.verify import verify as verify
 from isovist.apps.ros.buses.bag_bus import BagBus as BagBus
 from isovist.apps.ros.buses.bag_bus import BagWriter as BagWriter

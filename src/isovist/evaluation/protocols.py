@@ -1,13 +1,13 @@
-"""How well does it locate?  The protocols of the benchmark, as plain functions.
+"""Benchmark protocols for localization from one scan.
 
-A protocol makes a map and a list of trials, a trial being a scan and where it was taken;
-`run_trials` locates them, and `outcomes` holds the answers against the truth.
+A protocol makes a map and a list of trials: scans and the poses that they were taken from.
+`run_trials` locates the scans and compares the answers with the truth.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from isovist.atlas.data.surfaces import bare_walls
 from isovist.compute.infra.threads import THREADS, map_in_order
 from isovist.errors import InputError
 from isovist.evaluation.metrics import Outcome, Row, outcome_of, summarise
+from isovist.evaluation.settings import PROTOCOL
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
 from isovist.maps.base import Map
@@ -34,14 +35,6 @@ from isovist.sensing.scan import Scan
 if TYPE_CHECKING:
     from isovist.sensing.scan_set import ScanSet
 
-RESOLUTION = 0.05
-EVERY, QUERY = 5, 2
-"""Scan i of a log is a query when i mod EVERY = QUERY."""
-TIMED = 40
-"""Trials that are asked once more, one by one, for their times."""
-MAPPED_SHARE, MAPPED_DISTANCE = 0.8, 0.2
-"""A place is mapped when this share of valid beams ends this near to a wall, in m."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
@@ -51,19 +44,31 @@ class Trial:
     truth: AnyPose
 
 
+@dataclass(frozen=True, slots=True)
+class LocateOptions:
+    """How the scans of trials are located; the attributes are keywords of `locate`."""
+
+    prove: bool = False
+    budget_s: float | None = None
+    any_attitude: bool = False
+
+
+DEFAULT = LocateOptions()
+
+
 def carmen_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
     """Make a map and trials from a log: every fifth scan is a query, the others make the map."""
     usable = np.flatnonzero(log.usable)
-    asks = usable % EVERY == QUERY
-    return map_of(log, usable[~asks]), scan_trials(log, usable[asks])
+    is_query = usable % PROTOCOL.query_step == PROTOCOL.query_remainder
+    return map_of(log, usable[~is_query]), scan_trials(log, usable[is_query])
 
 
 def revisit_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
     """Map the first half of a log, and query scans of the second half that the map shows."""
     usable = np.flatnonzero(log.usable)
-    first = usable < len(log) // 2
-    world, later = map_of(log, usable[first]), usable[~first]
-    return world, scan_trials(log, later[_mapped(world, log, later)])
+    is_first_half = usable < len(log) // 2
+    world, revisits = map_of(log, usable[is_first_half]), usable[~is_first_half]
+    return world, scan_trials(log, revisits[_is_mapped(world, log, revisits)])
 
 
 def scan_trials(log: "ScanSet", index: IntArray) -> list[Trial]:
@@ -80,55 +85,46 @@ def simulated_trials(
     lidar: Lidar | SpinningLidar,
     *,
     seed: int = 0,
-    clearance: float = 0.25,
-    height: float = 1.0,
+    placement: Placement | None = None,
     reality: Map | None = None,
-    any_attitude: bool = False,
-    lean: float = 0.0,
 ) -> list[Trial]:
-    """Simulate scans at random places of a map (`sensing.models.simulate.random_scans`).
-
-    Only walls end a beam: the grey fringe that many maps have before their walls is not there
-    for a sensor.
+    """Simulate scans at random poses on a map.
 
     Args:
         world: The map.
         count: Number of poses.
         lidar: The sensor.
         seed: Seed of the random numbers.
-        clearance: Least room of the sensor on all sides, in m.
-        height: Height of the sensor above the floor in 3D, in m.
-        reality: What the sensor sees; the walls of the map when `None`.
-        any_attitude: In 3D, turn the sensor at random; the scans do not say how.
-        lean: In 3D, largest random roll and pitch of the sensor, in rad; the scans omit them.
+        placement: How the sensor stands.
+        reality: What the sensor sees; the walls of the map when `None`, without its unknown cells.
     """
-    seen = bare_walls(world) if reality is None else reality
-    placement = Placement(clearance, height, any_attitude, lean)
-    scans = random_scans(world, seen, lidar, count, seed=seed, placement=placement)
+    reality = bare_walls(world) if reality is None else reality
+    scans = random_scans(world, reality, lidar, count, seed=seed, placement=placement)
     return [Trial(lambda scan=scan: scan, pose) for pose, scan in scans]  # type: ignore[misc]
 
 
-def run_trials(atlas: Atlas, trials: Sequence[Trial], **how: Any) -> Iterator[Outcome]:
-    """Locate each scan by itself, with unknown heading and no prior, on a core of its own.
+def run_trials(
+    atlas: Atlas, trials: Sequence[Trial], options: LocateOptions = DEFAULT
+) -> Iterator[Outcome]:
+    """Locate each scan by itself, with unknown heading and no search region.
 
-    Args:
-        atlas: Atlas of the map.
-        trials: Scans and true poses.
-        how: Options of `locate`.
+    The scans are shared among the cores, unless a proof is wanted, which uses all cores itself.
     """
 
-    def ask(_number: int, trial: Trial) -> Outcome:
+    def run(_number: int, trial: Trial) -> Outcome:
         scan = trial.scan()
-        answer = locate(atlas, scan, **how)
+        answer = locate(atlas, scan, **asdict(options))
         return outcome_of(atlas, scan, answer, trial.truth)
 
-    return map_in_order(ask, trials, 1 if how.get("prove") else THREADS)
+    return map_in_order(run, trials, 1 if options.prove else THREADS)
 
 
-def times_alone(atlas: Atlas, trials: Sequence[Trial], **how: Any) -> list[Mapping[str, float]]:
-    """Return the times in ms of up to `TIMED` trials that are located one at a time."""
-    few = np.unique(np.linspace(0, len(trials) - 1, TIMED).astype(np.int64))
-    return [locate(atlas, trials[int(k)].scan(), **how).timing_ms for k in few]
+def times_alone(
+    atlas: Atlas, trials: Sequence[Trial], options: LocateOptions = DEFAULT
+) -> list[Mapping[str, float]]:
+    """Return the times in ms of a sample of trials that are located one at a time."""
+    numbers = np.unique(np.linspace(0, len(trials) - 1, PROTOCOL.timed_trials).astype(np.int64))
+    return [locate(atlas, trials[int(k)].scan(), **asdict(options)).timing_ms for k in numbers]
 
 
 def measure(
@@ -138,22 +134,22 @@ def measure(
     progress: Callable[[], None] | None = None,
     *,
     height: float | None = None,
-    **how: Any,
+    options: LocateOptions = DEFAULT,
 ) -> Row:
-    """Build the atlas of a map, run the trials with options of `locate`, and summarise in a row."""
+    """Build the atlas of a map, run the trials, and summarise them in a row."""
     if not trials:
         raise InputError(f"{site} has no query to try.", code="empty")
     start = perf_counter()
     atlas = build(world, height=height)
     build_s = perf_counter() - start
     # So that no query is charged for loading the kernels.
-    locate(atlas, trials[0].scan(), **how)
+    locate(atlas, trials[0].scan(), **asdict(options))
     outcomes = []
-    for outcome in run_trials(atlas, trials, **how):
+    for outcome in run_trials(atlas, trials, options):
         outcomes.append(outcome)
         if progress is not None:
             progress()
-    times = None if how.get("prove") else times_alone(atlas, trials, **how)
+    times = None if options.prove else times_alone(atlas, trials, options)
     head: Row = {"site": site, "queries": len(trials), "area_m2": atlas.area}
     return head | {"nodes": len(atlas.nodes)} | summarise(outcomes, times) | {"build_s": build_s}
 
@@ -161,20 +157,20 @@ def measure(
 def map_of(log: "ScanSet", index: IntArray) -> OccupancyMap:
     """Build a map from some scans of a log, at the poses of the log."""
     scans = [log.scan(int(i)) for i in index]
-    return OccupancyMap.from_scans(scans, log.poses[index], RESOLUTION)
+    return OccupancyMap.from_scans(scans, log.poses[index], PROTOCOL.map_resolution_m)
 
 
-def _mapped(world: OccupancyMap, log: "ScanSet", index: IntArray) -> BoolArray:
-    """Whether the map shows what each scan saw, at the logged pose."""
+def _is_mapped(world: OccupancyMap, log: "ScanSet", index: IntArray) -> BoolArray:
+    """Return whether the map shows what each scan saw, at the logged pose."""
     from scipy.ndimage import distance_transform_edt
 
-    far = distance_transform_edt(world.cells != Cell.OCCUPIED) * world.resolution
-    shown = []
+    distance = distance_transform_edt(world.cells != Cell.OCCUPIED) * world.resolution
+    is_mapped = []
     for i in index:
         rows, cols = world.index(Pose.from_vector(log.poses[i]).apply(log.scan(int(i)).endpoints))
-        near = (rows >= 0) & (far[rows, cols] <= MAPPED_DISTANCE)
-        shown.append(near.mean() >= MAPPED_SHARE)
-    return np.array(shown, dtype=np.bool_)
+        is_near = (rows >= 0) & (distance[rows, cols] <= PROTOCOL.max_wall_distance_m)
+        is_mapped.append(is_near.mean() >= PROTOCOL.min_mapped_share)
+    return np.array(is_mapped, dtype=np.bool_)
 
 
 def cross_trials(
@@ -189,9 +185,9 @@ def cross_trials(
         atlas = build(world)
         for away, (_, trials) in sites.items():
             if away != home:
-                few = np.linspace(0, len(trials) - 1, min(count, len(trials))).astype(np.int64)
-                some = [trials[int(i)] for i in few]
-                verdicts += [outcome.verdict for outcome in run_trials(atlas, some)]
+                numbers = np.linspace(0, len(trials) - 1, min(count, len(trials))).astype(np.int64)
+                sample = [trials[int(i)] for i in numbers]
+                verdicts += [outcome.verdict for outcome in run_trials(atlas, sample)]
         if progress is not None:
             progress((k + 1) / len(sites))
     unique = sum(verdict is Verdict.UNIQUE for verdict in verdicts)

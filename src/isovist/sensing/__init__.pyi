@@ -2,6 +2,7 @@ from isovist.sensing.levelling import fit_ground as fit_ground
 from isovist.sensing.levelling import level_by_ground as level_by_ground
 from isovist.sensing.levelling import level_scan as level_scan
 from isovist.sensing.levelling import level_scans as level_scans
+from isovist.sensing.models.simulate import Placement as Placement
 from isovist.sensing.models.simulate import random_scans as random_scans
 from isovist.sensing.planes import plane_normals as plane_normals
 from isovist.sensing.planes import up_directions as up_directions

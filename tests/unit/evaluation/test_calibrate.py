@@ -6,7 +6,13 @@ from scipy.special import bdtr, bdtrc
 from tests.support.errors import refused
 
 from isovist import Cell, FileError
-from isovist.evaluation import clopper_pearson, read_lines, rows_of, run, text_of
+from isovist.evaluation import (
+    CalibrationRun,
+    clopper_pearson,
+    read_lines,
+    summarise_plans,
+    table_text,
+)
 from isovist.simulation import HELD_OUT, KINDS, draw_plan
 
 pytestmark = pytest.mark.slow
@@ -56,11 +62,14 @@ def test_the_interval_is_that_of_clopper_and_pearson():
 
 def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
     path = tmp_path / "lines.jsonl"
-    whole = run(3, 1, 0, None)
-    assert run(2, 1, 0, path, jobs=2) == whole[:2]  # side by side, the same
+    whole = CalibrationRun(3, 1).run()
+    assert CalibrationRun(2, 1).run(path, jobs=2) == whole[:2]  # side by side, the same
     marked = path.read_bytes().replace(b'"asked"', b'"kept": 1, "asked"')  # lines stay as they are
     path.write_bytes(marked + b'{"plan": 2, "ki')  # killed while it wrote
-    assert run(3, 1, 0, path) == [*({**line, "kept": 1} for line in whole[:2]), whole[2]]
+    assert CalibrationRun(3, 1).run(path) == [
+        *({**line, "kept": 1} for line in whole[:2]),
+        whole[2],
+    ]
     assert sorted(read_lines(path, {"seed": 0, "scans": 1})) == [0, 1, 2]
     text = path.read_bytes()
     for seed, other, code in (
@@ -70,10 +79,10 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
     ):
         path.write_bytes(other)
         with refused(code=code, kind=FileError):
-            run(3, 1, seed, path)
+            CalibrationRun(3, 1, seed).run(path)
         assert path.read_bytes() == other
     with refused():
-        run(0, 2, 0, None)
+        CalibrationRun(0, 2).run()
 
 
 def asked(verdict, right=True, sensor="180°, 8 m"):
@@ -86,10 +95,10 @@ def test_rows_tell_all_scans_those_of_kinds_held_out_and_each_kind_and_sensor():
         {"plan": 0, "kind": "office", "asked": [asked("unique"), asked("unique", right=False)]},
         {"plan": 4, "kind": HELD_OUT[0], "asked": [asked("ambiguous", False, sensor="90°, 6 m")]},
     ]
-    rows = {row["what"]: row for row in rows_of(lines)}
+    rows = {row["what"]: row for row in summarise_plans(lines)}
     assert list(rows) == ["all", "held out", "office", "school", "180°, 8 m", "90°, 6 m"]
     assert (rows["all"]["scans"], rows["all"]["wrong_and_unique"]) == (3, 1)
     assert rows["held out"]["wrong_and_unique"] == 0
     assert rows["office"]["unique"] == 1.0
     assert rows["all"]["probabilities"] == [[0.9, 0.99, 3.0, pytest.approx(0.95), 1 / 3]]
-    assert text_of(rows.values())
+    assert table_text(rows.values())

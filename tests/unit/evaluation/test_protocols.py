@@ -34,6 +34,7 @@ from isovist.evaluation import (
 )
 from isovist.maps import standing_cells
 from isovist.poses import way_of, wrap_angle
+from isovist.sensing import Placement
 from isovist.simulation import HEIGHT, shared, storeys
 from isovist.tracking import Update
 
@@ -73,7 +74,8 @@ def test_simulated_scans_repeat_with_their_seed_and_stand_in_free_places(world, 
 )
 def test_bad_simulations_are_refused(world, lidar, options, field, code):
     with refused(field, code):
-        simulated_trials(world(), **({"count": 1, "lidar": lidar} | options))
+        count = options.pop("count", 1)
+        simulated_trials(world(), count, lidar, placement=Placement(**options))
 
 
 def test_there_is_standing_room_only_in_the_largest_part():
@@ -102,7 +104,7 @@ def test_a_list_is_complete_when_nothing_in_it_is_missed(site):
 
     whole, shares = told(place, *answer.estimates)
     assert shares == (True, True, True)
-    assert whole.off < 9.0
+    assert whole.mahalanobis < 9.0
     # The scan fits nowhere near the other place, so nothing is missed there.
     assert told(other, answer.estimates[0])[1] == (False, False, True)
     assert not told(place, replace(answer.estimates[0], pose=other, score=1.0))[0].complete

@@ -12,11 +12,11 @@ from tests.support.reference_space import LIDAR, at, house, house_atlas
 from tests.support.worlds import FEW, TALL, tilt_between, untold
 
 import isovist as iv
-from isovist.evaluation import measure, simulated_trials
+from isovist.evaluation import LocateOptions, measure, simulated_trials
 from isovist.localization import last_fit, upright
 from isovist.maps import close_floor
 from isovist.poses import swing
-from isovist.sensing import fit_ground, level_by_ground, up_directions
+from isovist.sensing import Placement, fit_ground, level_by_ground, up_directions
 
 HERE = at(5.0, 0.0, 0.7)
 HIGH = replace(LIDAR, rings=24, low=0.0, high=0.6)
@@ -180,16 +180,18 @@ def test_a_robot_that_looks_straight_up_has_a_covariance():
 
 @pytest.mark.slow
 def test_simulated_sensors_can_be_turned_at_random_or_lean_untold():
-    turned = simulated_trials(house(), 6, TALL, seed=2, any_attitude=True)
+    turned = simulated_trials(house(), 6, TALL, seed=2, placement=Placement(any_attitude=True))
     ups = np.array([trial.truth.rotation[2, 2] for trial in turned])
     assert (ups < 0.0).any()
     assert (np.abs(ups) < 0.95).any()
-    row = measure("house", house(), turned[4:5], any_attitude=True)
+    row = measure("house", house(), turned[4:5], options=LocateOptions(any_attitude=True))
     assert (row["success"], row["false_confident"]) == (1.0, 0.0)
-    leaning = simulated_trials(house(), 6, TALL, seed=2, lean=np.radians(5.0))
+    leaning = simulated_trials(
+        house(), 6, TALL, seed=2, placement=Placement(max_tilt=np.radians(5.0))
+    )
     tilts = np.array([[trial.truth.roll, trial.truth.pitch] for trial in leaning])
     assert 1.0 < np.degrees(np.abs(tilts)).max() <= 5.0
     for trial in (*turned, *leaning):
         assert (trial.scan().roll, trial.scan().pitch) == (0.0, 0.0)
     with refused("lean"):
-        simulated_trials(house(), 6, TALL, lean=-0.1)
+        simulated_trials(house(), 6, TALL, placement=Placement(max_tilt=-0.1))

@@ -1,4 +1,4 @@
-"""The command line: one verb per file, known errors in one line, exit code 2."""
+"""The command line: one command per file; an error is one line and exit code 2."""
 
 import gc
 import logging
@@ -10,7 +10,9 @@ from typing import Any, NoReturn
 
 import typer
 
-from isovist.apps.cli.bench.scans import bench
+from isovist.apps.cli.bench.calibrate import calibrate
+from isovist.apps.cli.bench.scans import carmen, cross, scans, simulate, simulate3d
+from isovist.apps.cli.bench.tracking import follow, kidnap, starts
 from isovist.apps.cli.commands.build import build
 from isovist.apps.cli.commands.check import check
 from isovist.apps.cli.commands.demo import demo
@@ -33,7 +35,7 @@ from isovist.apps.cli.services.ros import ros
 from isovist.apps.cli.services.serve import serve
 from isovist.apps.cli.services.studio import studio
 from isovist.apps.cli.services.warm_up import warm_up
-from isovist.apps.cli.support.command import Verb
+from isovist.apps.cli.support.command import Command, Group
 from isovist.apps.cli.support.examples import example_of
 from isovist.errors import IsovistError, one_line
 from isovist.renamed import todays_words
@@ -42,34 +44,40 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises on a wrong command line, whether it brings its own click or not."""
 
 INTERRUPTED = 130
-"""Exit code of a program that is ended by Ctrl-C."""
 
-NEGATIVE = {"ignore_unknown_options": True}
 
-app = typer.Typer(
+def new_group(help_text: str, **settings: Any) -> typer.Typer:
+    """Return an empty group of commands."""
+    return typer.Typer(
+        help=help_text, cls=Group, no_args_is_help=True, rich_markup_mode=None, **settings
+    )
+
+
+app = new_group(
+    "Find a robot's pose on a known map from a single lidar scan.",
     name="isovist",
-    help="Find a robot's pose on a known map from a single lidar scan.",
-    epilog="Begin with `isovist demo`; `isovist VERB -h` explains a verb with an example.",
-    no_args_is_help=True,
+    epilog="Start with `isovist demo`. Options and an example: `isovist COMMAND -h`.",
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-maps = typer.Typer(help="Make and convert 2D maps.", no_args_is_help=True)
-paper = typer.Typer(
-    help="The reference paper: its tables, statements and localizer.", no_args_is_help=True
-)
-SIGNED = (check, steer)
-"""Commands with numbers as arguments, which may begin with a minus."""
+maps = new_group("Make and convert 2D maps.")
+paper = new_group("Tables, statements and localizer of the reference paper.")
+bench = new_group("Measure accuracy and times on your own site, one scan at a time.")
+
+WITH_NUMBERS = (check, steer)
+"""Commands whose arguments may begin with a minus."""
 
 
-def add(group: typer.Typer, noun: str, panel: str | None, *commands: Callable[..., None]) -> None:
+def add(group: typer.Typer, noun: str, section: str | None, *commands: Callable[..., None]) -> None:
     """Add commands to a group, each with its example."""
     for command in commands:
         name = command.__name__.replace("_", "-")
-        settings = NEGATIVE if command in SIGNED else None
-        example = example_of(f"{noun}{name}")
         group.command(
-            name, epilog=example, cls=Verb, context_settings=settings, rich_help_panel=panel
+            name,
+            epilog=example_of(f"{noun}{name}"),
+            cls=Command,
+            context_settings={"ignore_unknown_options": command in WITH_NUMBERS},
+            rich_help_panel=section,
         )(command)
 
 
@@ -84,14 +92,16 @@ add(
     paper, "paper ", None, tables, verify, locate_by_paper, track_by_paper, fit_basis, metric, steer
 )
 app.add_typer(paper, name="paper", rich_help_panel=PAPER)
+add(bench, "bench ", None, carmen, scans, simulate, simulate3d, cross, calibrate)
+add(bench, "bench ", None, starts, follow, kidnap)
 app.add_typer(bench, name="bench", rich_help_panel=MEASURE)
 add(app, "", MEASURE, warm_up)
 
 
 @app.callback(invoke_without_command=True)
-def version(show: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
+def version(is_wanted: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
     """Find a robot's pose on a known map from a single lidar scan."""
-    if show:
+    if is_wanted:
         from isovist import __version__
 
         typer.echo(f"isovist {__version__}")
@@ -100,13 +110,13 @@ def version(show: bool = typer.Option(False, "--version", help="Print the versio
 
 def main() -> None:
     """Run the command line; a known error is one line and exit code 2."""
-    bare = len(sys.argv) < 2  # then typer prints its help
+    has_words = len(sys.argv) > 1  # otherwise typer prints its help
     gc.set_threshold(50_000)  # imports make no garbage: looking for it took a twentieth of a start
     # Our matrices are small: threads of the linear algebra would only spin beside ours.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    notes = logging.StreamHandler()
-    notes.setFormatter(logging.Formatter("isovist: %(message)s"))
-    logging.getLogger("isovist").addHandler(notes)
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("isovist: %(message)s"))
+    logging.getLogger("isovist").addHandler(handler)
     logging.getLogger("isovist").setLevel(logging.INFO)
     if any("\0" in word for word in sys.argv):  # of no shell; a program that calls this can
         _refuse("A word of the command line holds a zero byte.")
@@ -114,36 +124,39 @@ def main() -> None:
         words = todays_words(sys.argv[1:])
         if words != sys.argv[1:]:
             sys.stderr.write(f"isovist: this command is `isovist {shlex.join(words)}` now.\n")
-        code = app(words, prog_name="isovist", standalone_mode=bare)
+        code = app(words, prog_name="isovist", standalone_mode=not has_words)
         if code == INTERRUPTED:  # typer has caught it
             raise KeyboardInterrupt
     except IsovistError as error:
         _refuse(str(error))
     except OSError as error:
-        _refuse(_of_system(error))
+        _refuse(_system_text(error))
     except UsageError as error:
-        _refuse(_usage(error))
+        _refuse(_usage_text(error))
     except MemoryError as error:
-        _refuse(f"out of memory. {error or 'Take a smaller map'}.")
+        _refuse(f"out of memory. {error or 'Use a smaller map'}.")
     except KeyboardInterrupt:
         sys.stderr.write("isovist: interrupted; nothing was written.\n")
         raise SystemExit(INTERRUPTED) from None
     raise SystemExit(code)
 
 
-def _of_system(error: OSError) -> str:
-    """What the operating system does not allow, and with which file."""
+def _system_text(error: OSError) -> str:
+    """Return what the operating system does not allow, and with which file."""
     if error.strerror is None:
         return str(error)
-    named = "" if error.filename is None else f"{str(error.filename)[:200]}: "
-    return f"{named}{error.strerror}."
+    file = "" if error.filename is None else f"{str(error.filename)[:200]}: "
+    return f"{file}{error.strerror}."
 
 
-def _usage(error: Any) -> str:
-    """What is wrong with a command line, and where to read how it goes."""
-    verb = error.ctx.command_path if error.ctx else "isovist"
+def _usage_text(error: Any) -> str:
+    """Return what is wrong with a command line, and which help to read."""
+    command = error.ctx.command_path if error.ctx else "isovist"
+    parameter = getattr(error, "param", None)
+    if getattr(parameter, "param_type_name", "") == "argument" and not error.message:
+        return f"Missing argument. {error.ctx.get_usage()}."
     text = error.format_message().rstrip(".")
-    return f"{text}{'' if text.endswith('?') else '.'} See `{verb} --help`."
+    return f"{text}{'' if text.endswith('?') else '.'} See `{command} --help`."
 
 
 def _refuse(text: str) -> NoReturn:

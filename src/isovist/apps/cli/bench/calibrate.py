@@ -9,28 +9,24 @@ from isovist.apps.cli.support import options
 
 
 def calibrate(
-    plans: Annotated[int, typer.Option(help="Number of generated plans, of all kinds in turn.")] = (
-        70
-    ),
-    scans: Annotated[int, typer.Option(help="Number of scans on each, of all sensors in turn.")] = (
-        10
-    ),
+    plans: Annotated[int, options.number("N", "Number of generated plans, of all kinds.")] = 70,
+    scans: Annotated[int, options.number("N", "Number of scans per plan, of all sensors.")] = 10,
     resume: Annotated[
         Path | None,
-        typer.Option(help="Keep what came of each plan in this file, and go on where it ends."),
+        typer.Option(metavar="FILE", help="Save each plan to this file, and continue from it."),
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Number of processes that try plans at once.")] = 1,
+    jobs: Annotated[int, options.number("N", "Number of processes.")] = 1,
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Plans with furniture, doors, glass and faulty maps: how often is "unique" wrong?"""
+    """Measure how often "unique" is wrong, on plans with furniture, glass and map faults."""
     from isovist.apps.cli.bench.rows import print_rows
     from isovist.apps.cli.support.progress import bar
-    from isovist.evaluation.calibrate import rows_of, run, text_of
+    from isovist.evaluation.calibrate import CalibrationRun, summarise_plans, table_text
 
     with bar("Locating on generated plans") as advance:
-        rows = rows_of(run(plans, scans, seed, resume, advance, jobs=jobs))
+        rows = summarise_plans(CalibrationRun(plans, scans, seed).run(resume, advance, jobs=jobs))
     if as_json:
         print_rows(rows, as_json)
     else:
-        typer.echo(text_of(rows))
+        typer.echo(table_text(rows))

@@ -1,11 +1,10 @@
-"""Rows of `isovist bench`, as a table or as JSON."""
+"""Measure sites for `isovist bench`, and print rows as a table or as JSON."""
 
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import typer
@@ -14,7 +13,7 @@ from isovist.apps.cli.support.progress import bar
 from isovist.arrays import IntArray
 from isovist.errors import InputError
 from isovist.evaluation.metrics import Row
-from isovist.evaluation.protocols import Trial, measure, simulated_trials
+from isovist.evaluation.protocols import DEFAULT, LocateOptions, Trial, measure, simulated_trials
 from isovist.maps.kinds import AnyMap
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.sensing.scan_set import ScanSet
@@ -23,6 +22,7 @@ from isovist.storage.files import read_npz
 if TYPE_CHECKING:
     from isovist.sensing.log import Log
     from isovist.sensing.models.lidar2d import Lidar
+    from isovist.sensing.models.simulate import Placement
     from isovist.sensing.models.spinning import SpinningLidar
     from isovist.tracking.replay import Update
 
@@ -43,53 +43,56 @@ COLUMNS = {
     "p95_ms": "95 % ms",
     "build_s": "build s",
 }
-PROVED = {"proved_unique": "unique proved", "proof_wrong": "proofs wrong", "prove_ms": "prove ms"}
+PROOF_COLUMNS = {
+    "proved_unique": "unique proved",
+    "proof_wrong": "proofs wrong",
+    "prove_ms": "prove ms",
+}
+Site = tuple[str, AnyMap, list[Trial]]
 
 
-def simulated(
-    paths: Iterable[Path],
-    lidar: "Lidar | SpinningLidar",
-    count: int,
-    seed: int,
-    height: float = 1.0,
-    **turned: Any,
-) -> Iterator[tuple[str, AnyMap, list[Trial]]]:
-    """Sites with simulated trials; where the map is a mesh, the sensor sees the mesh."""
-    from isovist.apps.cli.support.inputs import all_there
-    from isovist.io.maps.read import read_map
-
-    for path in all_there(paths, "a map"):
-        yield path.stem, *simulated_on(read_map(path), lidar, count, seed, height, **turned)
-
-
-def simulated_on(
+def simulate_site(
     world: AnyMap,
     lidar: "Lidar | SpinningLidar",
     count: int,
     seed: int,
-    height: float,
-    **turned: Any,
+    placement: "Placement | None" = None,
 ) -> tuple[AnyMap, list[Trial]]:
-    """Return a map as cells, with simulated scans that are asked on it."""
+    """Return a map as cells, with simulated scans on it; the sensor sees a mesh as it is."""
     from isovist.atlas.build import as_cells
 
-    cells, seen = as_cells(world), world if isinstance(world, MeshMap) else None
+    cells, reality = as_cells(world), world if isinstance(world, MeshMap) else None
     return cells, simulated_trials(
-        cells, count, lidar, seed=seed, height=height, reality=seen, **turned
+        cells, count, lidar, seed=seed, placement=placement, reality=reality
     )
 
 
-def report(
-    sites: Iterable[tuple[str, AnyMap, Sequence[Trial]]],
+def simulate_sites(
+    paths: Iterable[Path],
+    lidar: "Lidar | SpinningLidar",
+    count: int,
+    seed: int,
+    placement: "Placement | None" = None,
+) -> Iterator[Site]:
+    """Yield name, map and simulated trials of each map."""
+    from isovist.apps.cli.support.scans import existing_files
+    from isovist.io.maps.read import read_map
+
+    for path in existing_files(paths, "a map"):
+        yield path.stem, *simulate_site(read_map(path), lidar, count, seed, placement)
+
+
+def measure_sites(
+    sites: Iterable[Site],
     as_json: bool,
+    options: LocateOptions = DEFAULT,
     height: float | None = None,
-    **how: Any,
 ) -> None:
-    """Measure each site, with options of `locate`, and print its row as soon as it is there."""
+    """Measure each site, and print its row as soon as it is there."""
     rows = []
-    columns = COLUMNS | (PROVED if how.get("prove") else {})
+    columns = COLUMNS | (PROOF_COLUMNS if options.prove else {})
     if not as_json:
-        typer.echo("| " + " | ".join(columns.values()) + " |\n" + "|---" * len(columns) + "|")
+        _print_head(columns.values())
     for site, world, trials in sites:
         if not trials:
             typer.echo(
@@ -97,9 +100,12 @@ def report(
             )
             continue
         with bar(site) as advance:
-            done = count(1)
-            tell = lambda: advance(next(done) / len(trials))  # noqa: B023, E731
-            row = measure(site, world, trials, tell, height=height, **how)
+            shares = iter(np.arange(1, len(trials) + 1) / len(trials))
+            row = measure(
+                site, world, trials,
+                lambda: advance(float(next(shares))),  # noqa: B023
+                height=height, options=options,
+            )  # fmt: skip
         rows.append(row)
         if not as_json:
             typer.echo("| " + " | ".join(_cell(key, row[key]) for key in columns) + " |")
@@ -107,20 +113,7 @@ def report(
         print_rows(rows, as_json)
 
 
-def print_rows(rows: Sequence[Row], as_json: bool) -> None:
-    """Rows with the same keys, as a table or as JSON."""
-    if as_json:
-        plain = [{k: _plain(v) for k, v in row.items()} for row in rows]
-        typer.echo(json.dumps(plain, indent=1))
-        return
-    keys = list(rows[0])
-    typer.echo("| " + " | ".join(keys) + " |\n" + "|---" * len(keys) + "|")
-    for row in rows:
-        cells = (_short(row.get(key)) for key in keys)
-        typer.echo("| " + " | ".join(cells) + " |")
-
-
-def tracked(site: str, world: AnyMap, logs: Sequence["Log"]) -> list[list["Update"]]:
+def track_logs(site: str, world: AnyMap, logs: Sequence["Log"]) -> list[list["Update"]]:
     """Track all logs on one map, each from an unknown start, with a bar."""
     from isovist.atlas.build import build
     from isovist.tracking.replay import replay
@@ -128,53 +121,63 @@ def tracked(site: str, world: AnyMap, logs: Sequence["Log"]) -> list[list["Updat
 
     atlas = build(world)
     list(replay(Tracker(atlas), logs[0], range(min(2, len(logs[0])))))  # loads the kernels
-    total, done = sum(len(log) for log in logs), 0
+    total = sum(len(log) for log in logs)
     runs: list[list[Update]] = []
     with bar(site) as advance:
         for log in logs:
             runs.append([])
             for update in replay(Tracker(atlas), log):
                 runs[-1].append(update)
-                done += 1
-                advance(done / total)
+                advance(sum(map(len, runs)) / total)
     return runs
 
 
-def _plain(value: object) -> object:
-    """NaN, where nothing was right, becomes null."""
+def print_rows(rows: Sequence[Row], as_json: bool) -> None:
+    """Print rows with the same keys, as a table or as JSON."""
+    if as_json:
+        typer.echo(json.dumps([_without_nan(row) for row in rows], indent=1))
+        return
+    _print_head(rows[0])
+    for row in rows:
+        typer.echo("| " + " | ".join(_cell("", row.get(key)) for key in rows[0]) + " |")
+
+
+def _print_head(names: Iterable[str]) -> None:
+    names = list(names)
+    typer.echo("| " + " | ".join(names) + " |\n" + "|---" * len(names) + "|")
+
+
+def _without_nan(value: object) -> object:
+    """Replace NaN, which stands where nothing was right, by null."""
     if isinstance(value, dict):
-        return {key: _plain(part) for key, part in value.items()}
+        return {key: _without_nan(part) for key, part in value.items()}
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def _short(value: object) -> str:
-    """Three digits of a number, — where there is none."""
-    if not isinstance(value, float):
-        return str(value)
-    return "—" if math.isnan(value) else f"{value:.3g}"
-
-
 def _cell(key: str, value: object) -> str:
+    """Return a value with the digits of its column; without a column three digits."""
     if not isinstance(value, float):
         return str(value)
     if math.isnan(value):
         return "—"
+    if not key:
+        return f"{value:.3g}"
     if key in ("success", "unique", "false_confident", "coverage95", "proved_unique"):
         return f"{value:.1%}"
     digits = {"median_error_m": 3, "median_error_deg": 2, "build_s": 2}
     return f"{value:.{digits.get(key, 0)}f}"
 
 
-def chosen(scans: ScanSet, held_out: bool, index: Path | None) -> IntArray:
-    """Which scans of a set ask."""
-    which = np.arange(len(scans))
+def query_numbers(scans: ScanSet, held_out: bool, index: Path | None) -> IntArray:
+    """Return the numbers of the scans of a set that are queries."""
+    numbers = np.arange(len(scans))
     if held_out:
         if scans.in_map_split is None:
             raise InputError("These scans do not say which of them are in the map.", code="missing")
-        which = which[~scans.in_map_split]
+        numbers = numbers[~scans.in_map_split]
     if index is not None:
-        named = read_npz(index, "an index of scans", 1 << 26).get("index")
-        if named is None:
+        listed = read_npz(index, "an index of scans", 1 << 26).get("index")
+        if listed is None:
             raise InputError(f"{index.name}: the array `index` is missing.", code="missing")
-        which = np.intersect1d(which, named)
-    return which
+        numbers = np.intersect1d(numbers, listed)
+    return numbers

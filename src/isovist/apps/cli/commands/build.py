@@ -1,50 +1,49 @@
-"""`isovist build`: describe a map once, answer from it ever after."""
+"""`isovist build`: prepare a map for search, once."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from isovist.apps.cli.support import options
+from isovist.errors import InputError
 
 
 def build(
     world: options.Map,
-    output: Annotated[Path, options.output("the atlas as this folder")],
+    output: Annotated[Path, options.output("the atlas to this folder")],
     spacing: options.Spacing = None,
     height: options.Height = None,
-    highest: options.Highest = None,
-    storeys: Annotated[
-        bool, typer.Option("--storeys", help="Cut a map in space into storeys, an atlas each.")
+    max_height: options.MaxHeight = None,
+    floors: Annotated[
+        bool, typer.Option("--floors", help="3D: build one atlas for each floor of the building.")
     ] = False,
     resolution: Annotated[
         float | None,
-        typer.Option(
-            help="Side of the cells of a cloud of points, in m; what suits it if not given."
-        ),
+        options.number("M", "Voxel size for point clouds, in m.", default="from the density"),
     ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
-            metavar="ADDRESS",
-            help="Dask scheduler whose workers describe it, or local:4 for four of this machine.",
+            metavar="ADDRESS", help="Dask scheduler to build on, or local:4 for four workers here."
         ),
     ] = None,
     signal: options.Signal = "range",
     basis: options.BasisFile = None,
 ) -> None:
-    """Describe a map and keep the result as an atlas, or as a folder of them, one per storey."""
-    from isovist.apps.cli.support.inputs import atlas_of, storeys_of
+    """Build an atlas of a map once, so that locating is fast."""
+    from isovist.apps.cli.support.maps import BuildOptions, open_atlas
     from isovist.atlas.data.store import write_atlas
-    from isovist.errors import InputError
     from isovist.storage.files import is_folder
 
     if is_folder(world):
         raise InputError(f"{world} is a folder, not a map.", code="unknown_format")
-    above: dict[str, Any] = {"spacing": spacing, "height": height, "highest": highest}
-    above |= {"resolution": resolution, "cluster": cluster, "signal": signal, "basis": basis}
-    found = storeys_of(world, output, **above) if storeys else [(output, atlas_of(world, **above))]
-    for folder, atlas in found:
+    builder = BuildOptions(height, max_height, spacing, resolution, signal, basis, cluster)
+    if floors:
+        atlases = builder.build_floors(world, output)
+    else:
+        atlases = [(output, open_atlas(world, builder))]
+    for folder, atlas in atlases:
         write_atlas(atlas, folder)
         typer.echo(
             f"{folder}: {len(atlas.nodes)} nodes every {atlas.spacing:g} m over "
@@ -52,6 +51,6 @@ def build(
         )
     if spacing is not None and f"{spacing:g}" != f"{atlas.spacing:g}":
         typer.echo(
-            f"A spacing of {spacing:g} m was asked for; nodes lie on whole cells of "
-            f"{atlas.world.resolution:g} m."
+            f"The spacing of {spacing:g} m became {atlas.spacing:g} m: nodes lie on whole cells "
+            f"of {atlas.world.resolution:g} m."
         )

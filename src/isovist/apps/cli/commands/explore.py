@@ -12,22 +12,21 @@ from isovist.apps.cli.support import options
 def explore(
     world: options.World,
     rule: Annotated[
-        str, typer.Option(help="Where to drive: rivals, gramian or random.")
+        str, options.choice(("rivals", "gramian", "random"), "How to choose where to drive.")
     ] = "rivals",
     seed: options.Seed = 0,
     field_of_view: options.FieldOfView = 360.0,
     range_max: options.RangeMax = 6.0,
     rings: Annotated[int, options.rings(", ±15°")] = 16,
     height: options.Height = None,
-    limit: Annotated[
-        float, typer.Option(help="Length of the way after which it gives up, in m.")
-    ] = 40.0,
+    limit: Annotated[float, options.number("M", "Maximum distance to drive, in m.")] = 40.0,
     figure: Annotated[Path | None, options.figure(".png, .pdf, .svg, or .gif that moves")] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Drive a simulated robot that is lost.  Exit code 0: unique, 1: not, 2: bad input."""
-    from isovist.apps.cli.support.inputs import atlas_of, sensors_of
+    """Drive a simulated lost robot. Exit code: 0 unique at the end, 1 not, 2 bad input."""
+    from isovist.apps.cli.support.maps import BuildOptions, open_atlas
     from isovist.apps.cli.support.progress import bar, busy
+    from isovist.apps.cli.support.sensors import SensorOptions
     from isovist.exploration.paths import Ground
     from isovist.exploration.propose import Rule
     from isovist.report.explorations import run_json, run_text
@@ -36,18 +35,17 @@ def explore(
     from isovist.simulation.lost_robot import explore as drive
     from isovist.simulation.lost_robot import lost_start
 
-    chosen = Rule.from_text(rule)
+    policy = Rule.from_text(rule)
     check_suffix(figure, ".gif")
-    atlas = atlas_of(world, height=height)
-    usual = {"field-of-view": field_of_view, "beams": 360, "range-max": range_max,
-             "noise": 0.02, "rings": rings}  # fmt: skip
-    (lidar,) = sensors_of(atlas, usual, None)
+    atlas = open_atlas(world, BuildOptions(height=height))
+    sensor = SensorOptions(field_of_view, range_max=range_max, rings=rings)
+    lidar = sensor.lidar(atlas.dimension)
     ground = Ground.from_atlas(atlas)
-    with busy("Looking for a place to get lost in"):
+    with busy("Looking for an ambiguous start"):
         start, noise = lost_start(atlas, lidar, seed)
     with bar("Driving") as advance:
         run = drive(
-            atlas, start, lidar, chosen, seed=noise, limit=limit, ground=ground, progress=advance
+            atlas, start, lidar, policy, seed=noise, limit=limit, ground=ground, progress=advance
         )
     if figure is not None:
         save_run(ground.world, run, figure)

@@ -19,37 +19,39 @@ def survey(
     height: options.Height = None,
     count: Annotated[
         int | None,
-        typer.Option(help="Most scans that are simulated; 1000 if not given, fewer on large maps."),
+        options.number(
+            "N", "Maximum number of simulated scans.", default="1000, fewer on large maps"
+        ),
     ] = None,
     seed: options.Seed = 0,
     compare: options.Compare = None,
     output: Annotated[
-        Path | None, options.output("values (.npz), shapes (.geojson) or a page (.html)")
+        Path | None, options.output("values (.npz), areas (.geojson) or a page (.html)")
     ] = None,
     figure: options.Figure = None,
     as_json: options.Json = False,
 ) -> None:
-    """Say where one scan is enough to know the place, and where it is not."""
-    from isovist.apps.cli.support.inputs import atlas_of, sensors_of
+    """Show where one scan is enough to know the pose, and where not."""
+    from isovist.apps.cli.support.maps import BuildOptions, open_atlas
     from isovist.apps.cli.support.progress import bar
+    from isovist.apps.cli.support.sensors import SensorOptions
     from isovist.report.comparisons import surveys_json, surveys_text
     from isovist.report.figures.figures import check_suffix, save
     from isovist.report.figures.survey_files import check_file, write_surveys
     from isovist.report.figures.surveys import draw_surveys
     from isovist.surveying.survey import survey as survey_site
 
-    # A name that cannot be written is better told before the work than after.
+    # Refuse a name that cannot be written before the work, not after.
     check_file(output, 1 if compare is None else 2)
     check_suffix(figure)
-    atlas = atlas_of(world, height=height)
-    usual = {"field-of-view": field_of_view, "beams": beams, "range-max": range_max,
-             "noise": noise, "rings": rings}  # fmt: skip
-    found = []
-    for lidar in sensors_of(atlas, usual, compare):
+    atlas = open_atlas(world, BuildOptions(height=height))
+    sensor = SensorOptions(field_of_view, beams, range_max, noise, rings)
+    surveys = []
+    for lidar in sensor.lidars(atlas.dimension, compare):
         with bar("Surveying") as advance:
-            found.append(survey_site(atlas, lidar, seed=seed, most=count, progress=advance))
+            surveys.append(survey_site(atlas, lidar, seed=seed, most=count, progress=advance))
     if output is not None:
-        write_surveys(atlas, found, output, world.stem)
+        write_surveys(atlas, surveys, output, world.stem)
     if figure is not None:
-        save(draw_surveys(atlas, found), figure)
-    typer.echo(json.dumps(surveys_json(found), indent=1) if as_json else surveys_text(found))
+        save(draw_surveys(atlas, surveys), figure)
+    typer.echo(json.dumps(surveys_json(surveys), indent=1) if as_json else surveys_text(surveys))

@@ -1,11 +1,14 @@
 """`isovist track`: where is the robot, all along a log?"""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from isovist.apps.cli.support import options
+from isovist.errors import InputError
 
 
 def track(
@@ -13,7 +16,7 @@ def track(
     log: Annotated[
         Path,
         typer.Argument(
-            metavar="LOG", help="A bag, a CARMEN log, scans with odometry, or a KITTI folder."
+            metavar="LOG", help="Bag, CARMEN log, scans with odometry, or KITTI folder."
         ),
     ],
     links: options.Links = None,
@@ -24,30 +27,59 @@ def track(
     prefix: options.Prefix = "",
     held_out: options.HeldOut = False,
     height: options.Height = None,
-    highest: options.Highest = None,
+    max_height: options.MaxHeight = None,
     any_attitude: options.AnyAttitude = False,
-    every: options.Every = 1,
+    step: options.Step = 1,
     start: options.Start = 0,
     stop: options.Stop = None,
     tum: Annotated[
-        Path | None, typer.Option(help="Write the unique poses to this file as TUM text (s and m).")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the unique poses as TUM text (s and m)."),
     ] = None,
     csv: Annotated[
-        Path | None, typer.Option(help="Write every update to this file as a row of CSV.")
+        Path | None, typer.Option(metavar="FILE", help="Write every update as a row of CSV.")
     ] = None,
     figure: options.Figure = None,
     as_json: options.JsonLines = False,
 ) -> None:
-    """Follow a robot, start unknown.  Exit code 0: unique at the end, 1: not, 2: bad input."""
-    from isovist.apps.cli.commands.following import follow_log
-    from isovist.apps.cli.support.inputs import drive_in, place_of
-    from isovist.report.figures.figures import check_suffix
+    """Track a robot from an unknown start. Exit code: 0 unique at the end, 1 not, 2 bad input."""
+    from isovist.apps.cli.support.maps import BuildOptions, open_atlases
+    from isovist.apps.cli.support.progress import bar
+    from isovist.apps.cli.support.scans import LogOptions
+    from isovist.atlas.base import Atlas
+    from isovist.io.links import read_links
+    from isovist.io.logs.tum import write_tum
+    from isovist.report.figures.figures import check_suffix, save
+    from isovist.report.figures.tracks import draw_track
+    from isovist.report.tracks import track_text, update_json, write_updates
+    from isovist.tracking.replay import on_map, replay, summarise, unique_way
+    from isovist.tracking.tracker import Tracker
 
     check_suffix(figure)
-    seen = drive_in(log, scan_topic, odometry_topic=odometry_topic, prefix=prefix,
-                    T_robot_sensor=place_of(sensor), sweep=sweep)  # fmt: skip
-    which = seen.chosen(every=every, start=start, stop=stop, held_out=held_out)
-    above = {"height": height, "highest": highest}
-    files = tum, csv, figure
-    code = follow_log(maps, links, seen, which, files, as_json, any_attitude, **above)
-    raise typer.Exit(code)
+    drive = LogOptions(scan_topic, odometry_topic, sensor, sweep, prefix).read(log)
+    scans = drive.chosen(every=step, start=start, stop=stop, held_out=held_out)
+    connections = () if links is None else read_links(links)
+    atlas = open_atlases(maps, BuildOptions(height=height, max_height=max_height))
+    if not isinstance(atlas, Atlas):
+        if tum is not None:
+            raise InputError.about(
+                "tum", "is for one map, and there are several. Use `--csv`.", code="conflict"
+            )
+        drive = replace(drive, truth=None)  # which does not say what map it is of
+    updates = []
+    with bar("Tracking", is_silent=as_json) as advance:
+        tracker = Tracker(atlas, links=connections, any_attitude=any_attitude)
+        for update in replay(tracker, drive, scans):
+            updates.append(update)
+            advance(len(updates) / len(scans))
+            if as_json:
+                typer.echo(json.dumps(update_json(update, drive.frame)))
+    if tum is not None:
+        write_tum(tum, *unique_way(updates))
+    if csv is not None:
+        write_updates(csv, updates)
+    if figure is not None:
+        save(draw_track(*on_map(atlas, updates)), figure)
+    if not as_json:
+        typer.echo(track_text(drive, summarise(updates)))
+    raise typer.Exit(0 if updates[-1].unique else 1)

@@ -1,4 +1,4 @@
-"""`isovist map make`: a ROS map of a log whose poses are known."""
+"""`isovist map make`: make a ROS map from a log with poses."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,13 +10,13 @@ from isovist.apps.cli.support import options
 
 def make(
     log: Annotated[
-        Path, typer.Argument(metavar="LOG", help="A corrected CARMEN log, or scans with poses.")
+        Path, typer.Argument(metavar="LOG", help="Corrected CARMEN log, or scans with poses.")
     ],
-    output: Annotated[Path, options.output("the map as this .yaml file")],
-    resolution: Annotated[float, typer.Option(help="Side of a cell of the map, in m.")] = 0.05,
+    output: Annotated[Path, options.output("the map to this .yaml file")],
+    resolution: Annotated[float, options.number("M", "Side of a cell, in m.")] = 0.05,
     prefix: options.Prefix = "",
 ) -> None:
-    """Make a ROS map of a log with poses: cells that beams end in, and cells that they pass."""
+    """Make a ROS map from a log with poses, by counting beams that end in and pass cells."""
     from isovist.apps.cli.support.progress import bar, busy
     from isovist.io.logs.posed_scans import read_posed_scans
     from isovist.io.maps.read import check_ros_name, write_map

@@ -6,7 +6,6 @@ import math
 import typer
 
 from isovist.apps.cli.support import options
-from isovist.errors import InputError
 
 
 def locate(
@@ -26,22 +25,19 @@ def locate(
     roll: options.Roll = None,
     pitch: options.Pitch = None,
     height: options.Height = None,
-    highest: options.Highest = None,
+    max_height: options.MaxHeight = None,
     as_json: options.Json = False,
 ) -> None:
     """Locate a scan by the paper's own method, with its bound.  Exit code 0: the bound holds."""
-    from isovist import CloudScan, Scan
     from isovist.apps.cli.paper.localizer import PaperOptions
-    from isovist.apps.cli.support.inputs import leaning, seen_of
     from isovist.apps.cli.support.progress import busy
+    from isovist.apps.cli.support.scans import ScanOptions
     from isovist.paper import view_of
     from isovist.paper.report.answers import paper_json, paper_text
 
     method = PaperOptions(channels, temperature, profile, norm, transform, spacing, basis)
-    observed = leaning(seen_of(scan, scan_topic, at, sensor, 1, 0.5, False), roll, pitch)
-    if not isinstance(observed, Scan | CloudScan):
-        raise InputError("The paper's method takes one scan.", code="conflict")
-    localizer = method.localizer(world, height, highest, view_of(observed))
+    observed = ScanOptions(scan_topic, at, sensor, False, roll, pitch).read(scan)
+    localizer = method.localizer(world, height, max_height, view_of(observed))
     yaw = None if heading is None else math.radians(heading[0])
     with busy("Describing and locating"):
         answer = localizer.locate(observed, yaw)

@@ -10,15 +10,9 @@ from isovist.apps.cli.support import options
 
 def steer(
     world: options.Map,
-    x: Annotated[
-        float, typer.Argument(metavar="X", help="Coordinate x of the robot in the map, in m.")
-    ],
-    y: Annotated[
-        float, typer.Argument(metavar="Y", help="Coordinate y of the robot in the map, in m.")
-    ],
-    z: Annotated[
-        float | None, typer.Option(help="Coordinate z of the robot, in m; for 3D maps.")
-    ] = None,
+    x: options.X,
+    y: options.Y,
+    z: options.Z = None,
     legs: Annotated[int, typer.Option(help="How many legs to drive.")] = 4,
     length: Annotated[float, typer.Option(help="Length of a leg, in m.")] = 1.0,
     channels: Annotated[int, options.CHANNELS] = 16,

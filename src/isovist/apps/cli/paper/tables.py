@@ -24,14 +24,14 @@ def tables(
     as_json: options.Json = False,
 ) -> None:
     """Every table and figure of the paper's example, beside the exact values."""
-    from isovist.apps.cli.support.inputs import plan_of
+    from isovist.apps.cli.support.maps import read_plan
     from isovist.paper import example as example_of
     from isovist.paper.report.example_figure import draw_example
     from isovist.report.figures.figures import check_suffix, save
     from isovist.report.tables import print_example
 
     check_suffix(figure)
-    world = None if room is None else plan_of(room)
+    world = None if room is None else read_plan(room)
     setup = example_of.Setup.of(channels, temperature, profile, world, place)
     example = example_of.run_example(setup)
     if figure is not None:

@@ -28,7 +28,7 @@ def track(
     sweep: options.Sweep = 0.0,
     prefix: options.Prefix = "",
     held_out: options.HeldOut = False,
-    every: options.Every = 1,
+    step: options.Step = 1,
     start: options.Start = 0,
     stop: options.Stop = None,
     as_json: options.JsonLines = False,
@@ -36,15 +36,14 @@ def track(
     """Find the start of a drive by the paper's method.  Exit code 0: the dynamic bound holds."""
     from isovist import Log, Pose
     from isovist.apps.cli.paper.localizer import PaperOptions
-    from isovist.apps.cli.support.inputs import drive_in, place_of
     from isovist.apps.cli.support.progress import busy
+    from isovist.apps.cli.support.scans import LogOptions
     from isovist.paper import locate_trajectory
     from isovist.paper.report.answers import track_json, track_text
 
     method = PaperOptions(channels, temperature, profile, norm, transform, spacing, basis)
-    drive = drive_in(log, scan_topic, odometry_topic=odometry_topic, prefix=prefix,
-                     T_robot_sensor=place_of(sensor), sweep=sweep)  # fmt: skip
-    drive = drive.take(drive.chosen(every=every, start=start, stop=stop, held_out=held_out))
+    drive = LogOptions(scan_topic, odometry_topic, sensor, sweep, prefix).read(log)
+    drive = drive.take(drive.chosen(every=step, start=start, stop=stop, held_out=held_out))
     if not isinstance(drive, Log):
         raise InputError(
             "The paper's method tracks robots in 2D, and this log has 3D clouds.",

@@ -12,53 +12,64 @@ from isovist.errors import InputError
 def ros(
     maps: Annotated[
         list[Path] | None,
-        typer.Option("--map", help="A map, atlas or folder of them; else that of --map-topic."),
+        typer.Option(
+            "--map", metavar="MAP", help="Map, atlas or folder of atlases, else --map-topic."
+        ),
     ] = None,
     links: options.Links = None,
-    scan: Annotated[str, typer.Option(help="Topic of the scans.")] = "/scan",
+    scan: Annotated[str, typer.Option(metavar="TOPIC", help="Topic of the scans.")] = "/scan",
     odom: Annotated[
-        str, typer.Option(help="Topic of the odometry, or tf; '' for a robot without.")
+        str,
+        typer.Option(metavar="TOPIC", help="Topic of the odometry, or tf; '' if there is none."),
     ] = "/odom",
-    map_topic: Annotated[str, typer.Option(help="Topic of the map.")] = "/map",
-    watch: Annotated[str, typer.Option(help="Topic of poses to check, e.g. /amcl_pose.")] = "",
+    map_topic: Annotated[str, typer.Option(metavar="TOPIC", help="Topic of the map.")] = "/map",
+    watch: Annotated[
+        str, typer.Option(metavar="TOPIC", help="Topic of poses to check, such as /amcl_pose.")
+    ] = "",
     publish: Annotated[
         list[str] | None,
-        typer.Option(help="What to publish: initialpose, pose or tf; may be repeated."),
+        options.choice(
+            ("initialpose", "pose", "tf"),
+            "What to publish; may be repeated.",
+            default="initialpose",
+        ),
     ] = None,
     sensor: options.Sensor = None,
     any_attitude: options.AnyAttitude = False,
     replay: Annotated[
-        Path | None, typer.Option(help="A bag to replay instead of listening.")
+        Path | None, typer.Option(metavar="BAG", help="Bag to replay instead of listening.")
     ] = None,
     output: Annotated[
-        Path | None, options.output("what is said about a replayed bag, as .mcap")
+        Path | None, options.output("what is published during --replay, as .mcap")
     ] = None,
-    native: Annotated[bool, typer.Option("--native", help="Use rclpy of a sourced ROS 2.")] = False,
-    router: Annotated[bool, typer.Option("--router", help="Start a zenoh router here.")] = False,
+    native: Annotated[
+        bool, typer.Option("--native", help="Use rclpy of a sourced ROS 2 instead of zenoh.")
+    ] = False,
+    router: Annotated[bool, typer.Option("--router", help="Start a zenoh router.")] = False,
     connect: Annotated[
-        str, typer.Option(help="Where the zenoh router listens.")
+        str, typer.Option(metavar="ENDPOINT", help="Address of the zenoh router.")
     ] = "tcp/localhost:7447",
     domain: Annotated[
-        int, typer.Option(min=0, max=232, envvar="ROS_DOMAIN_ID", help="Domain of ROS 2.")
+        int,
+        typer.Option(metavar="N", min=0, max=232, envvar="ROS_DOMAIN_ID", help="Domain of ROS 2."),
     ] = 0,
 ) -> None:
-    """Find the robot and tell Nav2.  With --replay, exit code 0: unique at the end, 1: not."""
-    from isovist.apps.cli.support.inputs import maps_of, place_of
+    """Publish the pose for Nav2. Exit code with --replay: 0 unique at the end, 1 not."""
+    from isovist.apps.cli.support.maps import open_atlases
+    from isovist.apps.cli.support.scans import sensor_pose
     from isovist.apps.ros.parameters import Parameters
     from isovist.apps.ros.start import listen, replay_bag
 
     parameters = Parameters(
         scan=scan, odom=odom, map=map_topic, watch=watch,
-        publish=tuple(publish or ("initialpose",)), sensor=place_of(sensor), links=str(links or ""),
-        any_attitude=any_attitude,
+        publish=tuple(publish or ("initialpose",)), sensor=sensor_pose(sensor),
+        links=str(links or ""), any_attitude=any_attitude,
     )  # fmt: skip
-    atlas = maps_of(maps, None) if maps else None
+    atlas = open_atlases(maps) if maps else None
     if output is not None and replay is None:
-        raise InputError.about(
-            "output", "is for a bag that is replayed; give it as `--replay`.", code="conflict"
-        )
+        raise InputError.about("output", "needs `--replay`, the bag to answer.", code="conflict")
     if replay is not None:
-        told, unique = replay_bag(replay, parameters, atlas, output)
-        typer.echo(told)
-        raise typer.Exit(0 if unique else 1)
+        text, is_unique = replay_bag(replay, parameters, atlas, output)
+        typer.echo(text)
+        raise typer.Exit(0 if is_unique else 1)
     listen(parameters, atlas, native=native, router=router, connect=connect, domain=domain)

@@ -1,4 +1,4 @@
-"""`isovist serve`: where am I, for many robots, over HTTP."""
+"""`isovist serve`: localize many robots over HTTP."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,35 +10,35 @@ from isovist.apps.cli.support import options
 
 def serve(
     library: Annotated[
-        Path, typer.Option(help="Folder of atlases; maps that clients send are kept there.")
+        Path,
+        typer.Option(metavar="FOLDER", help="Folder of atlases; maps of clients are stored there."),
     ],
     port: options.Port = 8080,
     host: options.Host = "127.0.0.1",
     token_file: Annotated[
-        Path | None, typer.Option(help="Tokens, one per line; each request must bring one of them.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Tokens, one per line; each request must have one."),
     ] = None,
     memory: Annotated[
-        float | None, typer.Option(help="MiB that open atlases may take; no limit if not given.")
+        float | None,
+        options.number("MIB", "Maximum memory of open atlases, in MiB.", default="no limit"),
     ] = None,
     backend: Annotated[
-        str | None, typer.Option(help="What computes, cpu or cuda; cpu if not given.")
+        str | None, options.choice(("cpu", "cuda"), "Backend that computes.", default="cpu")
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(
-            help="Worker processes that answer requests, on one core each; one per core if not "
-            "given, or a single one with a card."
-        ),
+        options.number("N", "Number of worker processes, one core each.", default="one per core"),
     ] = None,
     zenoh: Annotated[
         str | None,
         typer.Option(
             metavar="ENDPOINT",
-            help="Answer queries over zenoh too, by the router there, e.g. tcp/localhost:7447.",
+            help="Answer zenoh queries too, through this router, e.g. tcp/localhost:7447.",
         ),
     ] = None,
 ) -> None:
-    """Answer scans that are sent over HTTP, until Ctrl-C; the page at / says how to ask."""
+    """Serve localization over HTTP until Ctrl-C. The page at / describes the requests."""
     from isovist.apps.server.start import ServeOptions, start
     from isovist.compute.registry import set_default_backend
 

@@ -1,4 +1,4 @@
-"""`isovist studio`: maps, answers and why, in the browser."""
+"""`isovist studio`: maps and answers in the browser."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,11 +12,11 @@ def studio(
     world: Annotated[
         Path | None,
         typer.Argument(
-            metavar="MAP_OR_ATLAS", help="What to begin with; a generated office if not given."
+            metavar="MAP_OR_ATLAS", help="Map or atlas to open; a generated office if not given."
         ),
     ] = None,
     log: Annotated[
-        Path | None, typer.Argument(metavar="LOG", help="A log to follow on that map.")
+        Path | None, typer.Argument(metavar="LOG", help="Log to track on that map.")
     ] = None,
     scan_topic: options.ScanTopic = None,
     odometry_topic: options.OdometryTopic = None,
@@ -26,7 +26,7 @@ def studio(
         bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
     ] = True,
 ) -> None:
-    """Show maps and answers in the browser, on this machine alone, until Ctrl-C."""
+    """Show maps and answers in the browser until Ctrl-C."""
     from isovist.apps.studio.start import StudioOptions, start
 
     start(StudioOptions(world, log, host, port, browser, scan_topic, odometry_topic))

@@ -1,4 +1,4 @@
-"""`isovist warm-up`: compile everything beforehand."""
+"""`isovist warm-up`: compile all kernels now."""
 
 import json
 from dataclasses import asdict
@@ -9,16 +9,16 @@ from isovist.apps.cli.support.options import Json
 
 
 def warm_up(as_json: Json = False) -> None:
-    """Compile everything now, so that no first scan waits for it: once on every machine."""
+    """Compile all kernels now, so that the first scan does not wait. Run it once per machine."""
     from isovist.apps.cli.support.progress import bar
     from isovist.compute.infra.warm_up import compile_all
 
     with bar("Compiling") as advance:
-        done = compile_all(advance)
+        result = compile_all(advance)
     if as_json:
-        typer.echo(json.dumps(asdict(done)))
+        typer.echo(json.dumps(asdict(result)))
         return
     typer.echo(
-        f"{done.kernels} kernels are ready, {done.compiled} of them compiled now, "
-        f"in {done.seconds:.1f} s. They are kept in {done.folder}."
+        f"{result.kernels} kernels are ready, {result.compiled} of them compiled now, "
+        f"in {result.seconds:.1f} s. They are kept in {result.folder}."
     )

@@ -1,4 +1,4 @@
-"""One example for each verb, shown below its help; the words before the first option call it."""
+"""One example for each command, shown below its help."""
 
 EXAMPLES = (
     "isovist demo --figure demo.png",
@@ -35,6 +35,8 @@ EXAMPLES = (
 )
 
 
-def example_of(verb: str) -> str:
+def example_of(command: str) -> str:
     """Return the example call of a command, such as "locate" or "bench carmen"."""
-    return "Example: " + next(x for x in EXAMPLES if f"{x} ".startswith(f"isovist {verb} "))
+    return "Example: " + next(
+        line for line in EXAMPLES if f"{line} ".startswith(f"isovist {command} ")
+    )

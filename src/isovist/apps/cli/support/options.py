@@ -1,77 +1,98 @@
-"""Options that several verbs share: one name, one text."""
+"""Options that several commands share: one name, one text, the unit as its placeholder."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
-JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object per update.")]
+
+def number(unit: str, text: str, *names: str, default: str | bool = True, least: Any = None) -> Any:
+    """Return an option that takes a number.
+
+    Args:
+        unit: Unit, which stands for the value in the help: "M", "S", "DEG", or "N" for a count.
+        text: What the number is, as a sentence.
+        names: Names of the option, if its parameter is called otherwise.
+        default: What is used when the option is not given, if that is not the default value.
+        least: Smallest valid value.
+    """
+    return typer.Option(*names, metavar=unit, help=text, show_default=default, min=least)
+
+
+def choice(values: Sequence[str], text: str, *names: str, default: str | bool = True) -> Any:
+    """Return an option that takes one of some words, which the help and the shell list."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [value for value in values if value.startswith(incomplete)]
+
+    return typer.Option(
+        *names, metavar="|".join(values), help=text, show_default=default, autocompletion=complete
+    )
+
+
+def output(text: str) -> Any:
+    """Return the option `-o`, whose help says what is written."""
+    return typer.Option("-o", "--output", metavar="PATH", help=f"Write {text}.")
 
 
 def figure(suffixes: str = ".png, .pdf or .svg") -> Any:
     """Return the option `--figure`, for picture files with the given suffixes."""
-    return typer.Option("--figure", help=f"Write a picture ({suffixes}).", dir_okay=False)
+    text = f"Write a picture ({suffixes})."
+    return typer.Option("--figure", metavar="FILE", help=text, dir_okay=False)
 
 
-def output(what: str) -> Any:
-    """Return the option `-o`, whose help says what is written."""
-    return typer.Option("-o", "--output", help=f"Write {what}.")
-
-
-def height(note: str = "") -> Any:
-    """Return the option `--height`, with a note on when it counts."""
-    return typer.Option("--height", help=f"Height of the sensor above the floor, in m{note}.")
+def height(default: str | bool = True) -> Any:
+    """Return the option `--height`."""
+    return number("M", "3D: sensor height above the floor, in m.", "--height", default=default)
 
 
 def rings(note: str = "") -> Any:
-    """Return the option `--rings`, with a note on where the rings look."""
-    return typer.Option(
-        "--rings",
-        min=1,
-        help=f"Number of rings of beams above each other, of a sensor in space{note}.",
-    )
+    """Return the option `--rings`, with a note on the elevations of the rings."""
+    return number("N", f"3D: number of rings of the lidar{note}.", "--rings", least=1)
 
 
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
-Host = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object per update.")]
 Figure = Annotated[Path | None, figure()]
 Seed = Annotated[
-    int,
-    typer.Option(
-        min=0, help="Number that all random choices follow from: the same seed, the same result."
-    ),
+    int, number("N", "Random seed: the same seed gives the same result.", "--seed", least=0)
+]
+Port = Annotated[
+    int, typer.Option(metavar="N", min=0, max=65535, help="Port to listen on; 0 picks a free one.")
+]
+Host = Annotated[
+    str,
+    typer.Option(metavar="ADDRESS", help="Address to listen on; 0.0.0.0 admits other machines."),
 ]
 
 # Maps
-_MAP = typer.Argument(
-    metavar="MAP", help="A map: ROS (.yaml), plan (.geojson), OctoMap, mesh or point cloud."
-)
+_MAP_HELP = "Map: ROS .yaml, plan .geojson, OctoMap, mesh or point cloud."
+_MAP = typer.Argument(metavar="MAP", help=_MAP_HELP)
 Map = Annotated[Path, _MAP]
 Maps = Annotated[list[Path], _MAP]
 World = Annotated[
-    Path,
-    typer.Argument(metavar="MAP_OR_ATLAS", help="A map, or a folder that `isovist build` wrote."),
+    Path, typer.Argument(metavar="MAP_OR_ATLAS", help="Map, or atlas of `isovist build`.")
 ]
 Worlds = Annotated[
     list[Path],
     typer.Argument(
-        metavar="MAP_OR_ATLAS",
-        help="Maps, folders that `isovist build` wrote, or one folder of such folders.",
+        metavar="MAP_OR_ATLAS", help="Maps, atlases of `isovist build`, or one folder of atlases."
     ),
 ]
 Links = Annotated[
     Path | None,
-    typer.Option("--links", help="File of lifts and doors between several maps (YAML)."),
+    typer.Option("--links", metavar="FILE", help="Lifts and doors between several maps (YAML)."),
 ]
-Height = Annotated[float | None, height("; for maps in space, 1 if not given")]
-Highest = Annotated[
+Height = Annotated[float | None, height(default="1")]
+MaxHeight = Annotated[
     float | None,
-    typer.Option(help="Greatest height of the sensor of a drone, in m; --height is its least."),
+    number("M", "Drones: maximum height, in m; --height is the minimum.", "--max-height"),
 ]
-
-SPACING = typer.Option(help="Distance between nodes, in m, in whole cells; 0.25 if not given.")
-Spacing = Annotated[float | None, SPACING]
+Spacing = Annotated[
+    float | None,
+    number("M", "Distance between nodes, in m, in whole cells.", "--spacing", default="0.25"),
+]
 
 # Scans and logs
 Logs = Annotated[
@@ -79,139 +100,107 @@ Logs = Annotated[
     typer.Argument(metavar="LOG", help="CARMEN logs with corrected poses, plain, .gz or .bz2."),
 ]
 ScanTopic = Annotated[
-    str | None, typer.Option(help="Topic of a bag that holds the scans, if it has several.")
+    str | None, typer.Option(metavar="TOPIC", help="Topic of the scans, if a bag has several.")
 ]
 OdometryTopic = Annotated[
-    str | None, typer.Option(help="Topic of a bag that holds the odometry, or /tf.")
+    str | None,
+    typer.Option(metavar="TOPIC", help="Topic of the odometry, or /tf, if a bag has several."),
 ]
-At = Annotated[
-    float | None,
-    typer.Option(help="Take the scan at this time after the first one of the bag or log, in s."),
-]
+At = Annotated[float | None, number("S", "Take the scan this long after the start of a bag, in s.")]
 ScanFile = Annotated[
     Path,
-    typer.Argument(
-        metavar="SCAN",
-        help="A scan: .json, .npz, .csv or a bag; in space a cloud of points; a log for --scans.",
-    ),
+    typer.Argument(metavar="SCAN", help="Scan: .json, .npz, .csv or a bag; in 3D a point cloud."),
 ]
-Scans = Annotated[
-    int,
-    typer.Option(
-        min=1, help="Locate the last so many scans of a log as one, joined by its odometry."
-    ),
+LastScans = Annotated[int, number("N", "Localize the last N scans together.", "--scans", least=1)]
+ScanDistance = Annotated[
+    float, number("M", "Minimum distance between --scans, in m.", "--min-distance")
 ]
-Apart = Annotated[float, typer.Option(help="Least way between two of the --scans, in m.")]
 Sensor = Annotated[
     tuple[float, float, float] | None,
-    typer.Option(metavar="X Y YAW", help="Where the sensor sits on the robot, in m and rad."),
+    typer.Option(metavar="X Y YAW", help="Pose of the sensor on the robot, in m and rad."),
 ]
 Near = Annotated[
     tuple[float, float, float] | None,
-    typer.Option(metavar="X Y R", help="The robot is within R of this place, in m."),
+    typer.Option(metavar="X Y R", help="The robot is within R of (X, Y), in m."),
 ]
 Heading = Annotated[
     tuple[float, float] | None,
-    typer.Option(
-        metavar="YAW TOLERANCE", help="Heading of the robot, and how far off it may be, in degrees."
-    ),
+    typer.Option(metavar="YAW TOL", help="The heading is YAW ± TOL, in degrees."),
 ]
-Roll = Annotated[
-    float | None,
-    typer.Option(help="In space: what the robot leans by about its x axis, in degrees; else 0."),
-]
+Roll = Annotated[float | None, number("DEG", "3D: roll in degrees.", default="of the scan, or 0")]
 Pitch = Annotated[
-    float | None,
-    typer.Option(help="In space: the same about its y axis, positive when its nose is down."),
+    float | None, number("DEG", "3D: pitch in degrees, + is nose down.", default="as roll")
 ]
-Tilt = Annotated[
-    bool, typer.Option("--tilt", help="In space: fit roll and pitch, when nothing measures them.")
-]
+Tilt = Annotated[bool, typer.Option("--tilt", help="3D: estimate roll and pitch.")]
 AnyAttitude = Annotated[
-    bool,
-    typer.Option("--any-attitude", help="In space: nothing says which way is up; find that too."),
+    bool, typer.Option("--any-attitude", help="3D: estimate any roll and pitch, even upside down.")
 ]
-Mirror = Annotated[
-    bool, typer.Option("--mirror", help="The sensor hangs upside down: turn the scan over.")
+Mirror = Annotated[bool, typer.Option("--mirror", help="The sensor is mounted upside down.")]
+Step = Annotated[int, number("N", "Use every N-th scan.", "--every")]
+Start = Annotated[int, number("N", "Number of the first scan, counted from 0.")]
+Stop = Annotated[
+    int | None, number("N", "Number of the scan after the last, counted from 0.", default="end")
 ]
-Every = Annotated[int, typer.Option(help="Use one of so many scans.")]
 Prove = Annotated[
-    bool,
-    typer.Option("--prove", help="Search the whole map, so that no other place can be missed."),
+    bool, typer.Option("--prove", help="Search the whole map, so that no other place is missed.")
 ]
 Budget = Annotated[
-    float | None,
-    typer.Option(
-        "--budget",
-        help="Time after which a proof is given up, in s; 5 if not given, 1 if not unique.",
-    ),
+    float | None, number("S", "Limit of a proof, in s.", "--budget", default="5; 1 unless unique")
 ]
-Why = Annotated[
-    bool,
-    typer.Option("--why", help="Say which beams tell the two best places apart, in --figure too."),
+Contrast = Annotated[
+    bool, typer.Option("--why", help="Show which beams separate the two best places.")
 ]
 Sweep = Annotated[
-    float,
-    typer.Option(
-        help="Time of one turn of the sensor, in s, to straighten scans with; 0 leaves them."
-    ),
+    float, number("S", "Time of one turn of the sensor, in s, to straighten scans; 0 does not.")
 ]
 Prefix = Annotated[
-    str, typer.Option(help="Beginning of the names of the arrays of an .npz file, e.g. nav_.")
+    str, typer.Option(metavar="WORD", help="Prefix of the arrays of an .npz file, such as nav_.")
 ]
 HeldOut = Annotated[
     bool, typer.Option("--held-out", help="Use only scans that the map was not made of.")
 ]
 
-Only = Annotated[
-    list[str] | None,
-    typer.Option(help="Try only this method of those that the rows name; may be repeated."),
-]
+# Poses
+X = Annotated[float, typer.Argument(metavar="X", help="Coordinate x of the robot, in m.")]
+Y = Annotated[float, typer.Argument(metavar="Y", help="Coordinate y of the robot, in m.")]
+Z = Annotated[float | None, number("M", "3D: coordinate z of the robot, in m.", "--z")]
 
 # Simulated sensors
-FieldOfView = Annotated[float, typer.Option(help="Angle that the sensor sees, in degrees.")]
-Beams = Annotated[int, typer.Option(help="Number of beams of one scan.")]
-RangeMax = Annotated[
-    float, typer.Option(help="Longest range of the sensor, in m; longer beams return nothing.")
+FieldOfView = Annotated[float, number("DEG", "Field of view of the sensor, in degrees.")]
+Beams = Annotated[int, number("N", "Number of beams of one scan.")]
+RangeMax = Annotated[float, number("M", "Maximum range of the sensor, in m.")]
+Noise = Annotated[float, number("M", "Standard deviation of a range, in m.")]
+Clutter = Annotated[
+    float, number("SHARE", "Share of beams that end at something unmapped, from 0 to 1.")
 ]
-Noise = Annotated[float, typer.Option(help="Standard deviation of a range, in m.")]
 Compare = Annotated[
     tuple[str, str] | None,
     typer.Option(
-        metavar="SENSOR SENSOR",
-        help="Compare two sensors; each says what changes, e.g. range-max=30,beams=720.",
+        metavar="A B", help="Compare two sensors by what changes, e.g. range-max=30,beams=720."
     ),
-]
-Clutter = Annotated[
-    float, typer.Option(help="Share of the beams that something unmapped cuts short, from 0 to 1.")
 ]
 Signal = Annotated[
     str,
-    typer.Option(
-        help="What a search in the plane compares: range, or range+intensity where walls differ."
+    choice(
+        ("range", "range+intensity"),
+        "2D: what the search compares; intensity helps where walls differ.",
     ),
 ]
 
-# The paper's method
-CHANNELS = typer.Option(help="Number of directions of the basis.")
-TEMPERATURE = typer.Option(help="ε, how wide the weights are; small is sharp.")
-PROFILE = typer.Option("--profile", help="How weights fall off: softmax, bump or cosine.")
-NORM = typer.Option("--norm", help="Distance of descriptors: euclid, gram or truncated.")
-TRANSFORM = typer.Option(
-    help="Signal of a range: linear as in the paper, logarithmic or saturating."
+# The method of the paper
+CHANNELS = number("N", "Number of directions of the basis.")
+TEMPERATURE = number("EPS", "ε, the width of the weights; small is sharp.")
+PROFILE = choice(("softmax", "bump", "cosine"), "How weights fall off.", "--profile")
+NORM = choice(("euclid", "gram", "truncated"), "Distance of descriptors.", "--norm")
+TRANSFORM = choice(
+    ("linear", "logarithmic", "saturating"), "Signal of a range; the paper's is linear."
 )
 BASIS = typer.Option(
-    "--basis", help="A basis that `isovist paper fit-basis` wrote, instead of a uniform one."
+    "--basis", metavar="FILE", help="Basis of `isovist paper fit-basis`, instead of a uniform one."
 )
-
-
 Channels = Annotated[int | None, CHANNELS]
 Temperature = Annotated[float | None, TEMPERATURE]
 ProfileName = Annotated[str | None, PROFILE]
 Norm = Annotated[str | None, NORM]
 Transform = Annotated[str | None, TRANSFORM]
 BasisFile = Annotated[Path | None, BASIS]
-Start = Annotated[int, typer.Option(help="Number of the first scan, counted from 0.")]
-Stop = Annotated[
-    int | None, typer.Option(help="Number of the scan after the last, counted from 0.")
-]

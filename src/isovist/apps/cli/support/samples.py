@@ -13,13 +13,12 @@ from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
-from isovist.simulation.demo import CEILING, Demonstration
+from isovist.simulation.demo import CEILING
 from isovist.simulation.worlds import office_floor
 from isovist.storage.files import replace_file
 
 RESOLUTION_2D = 0.05
 RESOLUTION_3D = 0.1
-"""Side of the cells of the maps, in m."""
 FILES = ("office.yaml", "office.pgm", "scan.json", "drive.mcap", "building.ply", "cloud.npz")
 
 
@@ -51,7 +50,7 @@ def write_office(folder: Path, scan: Scan | CloudScan, seed: int) -> list[Path]:
     return [*files, drive]
 
 
-def write_building(folder: Path, shown: Demonstration, seed: int) -> list[Path]:
+def write_building(folder: Path, scan: Scan | CloudScan, seed: int) -> list[Path]:
     """Write a map of the building as a point cloud, and a scan of a 3D lidar in it."""
     floor = office_floor(seed, length=24.0, rows=2)
     mesh = MeshMap.extrude(floor.plan, 0.0, CEILING)
@@ -59,10 +58,10 @@ def write_building(folder: Path, shown: Demonstration, seed: int) -> list[Path]:
     points = cells.centres(np.flatnonzero(cells.cells == 1)).astype("<f4")
     head = f"ply\nformat binary_little_endian 1.0\nelement vertex {len(points)}\n"
     axes = "".join(f"property float {axis}\n" for axis in "xyz")
-    cloud, scan = folder / "building.ply", folder / "cloud.npz"
+    cloud, scan_file = folder / "building.ply", folder / "cloud.npz"
     replace_file(cloud, f"{head}{axes}end_header\n".encode() + points.tobytes(), parents=True)
-    write_scan(shown.scan, scan)
-    return [cloud, scan]
+    write_scan(scan, scan_file)
+    return [cloud, scan_file]
 
 
 def check_folder(folder: Path) -> None:
