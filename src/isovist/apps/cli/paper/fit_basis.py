@@ -15,9 +15,11 @@ def fit_basis(
     output: Annotated[Path, options.output("the basis as this .json file")],
     channels: Annotated[int, options.CHANNELS] = 32,
     far: Annotated[
-        float, typer.Option(help="Places farther apart than this should be unlike, in m.")
+        float, options.number("M", "Places farther apart than this should be unlike, in m.")
     ] = 1.0,
-    count: Annotated[int, typer.Option(help="Number of places to fit to, and to measure at.")] = 80,
+    count: Annotated[
+        int, options.number("N", "Number of places to fit to, and to measure at.")
+    ] = 80,
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:

@@ -13,8 +13,8 @@ def steer(
     x: options.X,
     y: options.Y,
     z: options.Z = None,
-    legs: Annotated[int, typer.Option(help="How many legs to drive.")] = 4,
-    length: Annotated[float, typer.Option(help="Length of a leg, in m.")] = 1.0,
+    legs: Annotated[int, options.number("N", "Number of legs to drive.")] = 4,
+    length: Annotated[float, options.number("M", "Length of a leg, in m.")] = 1.0,
     channels: Annotated[int, options.CHANNELS] = 16,
     as_json: options.Json = False,
 ) -> None:
