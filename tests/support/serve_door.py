@@ -35,14 +35,15 @@ def library(folder, *names):
 def serving(folder, *, tokens=(), zenoh=None, workers=1, **limits):
     """A server in a thread of this process, and a client that asks it."""
     folder.mkdir(exist_ok=True)
-    server = Server(Maps(folder), Access(tokens=tuple(tokens)), Limits(**limits), workers, zenoh)
+    limits = Limits(**{"answer_timeout_s": 600.0, **limits})  # a worker may compile first
+    server = Server(Maps(folder), Access(tokens=tuple(tokens)), limits, workers, zenoh)
     listener = listen("127.0.0.1", 0)
     runner = uvicorn.Server(uvicorn_config(server, server.limits.max_connections))
     thread = threading.Thread(target=runner.run, args=([listener],), daemon=True)
     thread.start()
     address = f"http://127.0.0.1:{listener.getsockname()[1]}"
     try:
-        with httpx.Client(base_url=address, timeout=120.0) as client:
+        with httpx.Client(base_url=address, timeout=600.0) as client:
             yield server, client
     finally:
         runner.should_exit = True

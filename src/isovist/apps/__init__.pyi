@@ -38,7 +38,6 @@ from isovist.apps.studio.samples import drive as drive
 from isovist.apps.studio.samples import office as office
 from isovist.apps.studio.session_store import LruStore as LruStore
 from isovist.apps.studio.session_store import Named as Named
-from isovist.apps.studio.session_store import NotStoredError as NotStoredError
 from isovist.apps.studio.session_store import SessionStore as SessionStore
 from isovist.apps.studio.session_store import Site as Site
 from isovist.apps.studio.share import STATIC as STATIC

@@ -11,7 +11,7 @@ from tests.support.sites import PLANE, SITES, gap
 from tests.support.studio_door import short_drive
 
 import isovist as iv
-from isovist.apps import LruStore, Named, NotStoredError, kidnap, listen, safe_path
+from isovist.apps import LruStore, Named, RefusedError, kidnap, listen, safe_path
 from isovist.localization.locate import preview
 
 
@@ -74,7 +74,7 @@ def test_what_was_dropped_first_goes_first_and_what_was_told_stays():
     store.put("d", Named("d", "d"))
     assert "b" in store
     for gone in "ac":
-        with pytest.raises(NotStoredError):
+        with pytest.raises(RefusedError):
             store.get(gone)
 
 

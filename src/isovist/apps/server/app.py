@@ -1,7 +1,7 @@
 """The HTTP application of the server: its addresses, and one handler for each.
 
 Handlers pass requests to worker processes (`processes.pool`). Every error becomes a status and one
-sentence.
+sentence. Names and docstrings of the handlers are those of the OpenAPI description.
 """
 
 import asyncio
@@ -11,28 +11,25 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.formparsers import MultiPartException
 from starlette.middleware import Middleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from isovist import __version__
+import isovist as iv
 from isovist.apps.server import openapi
 from isovist.apps.server.maps import Maps
 from isovist.apps.server.processes.messages import Call, Reply, Verb
 from isovist.apps.server.processes.pool import WorkerPool, WorkerProcess
 from isovist.apps.server.requests import Body
 from isovist.apps.server.sessions import Sessions
-from isovist.apps.web.access import Access, Gate, TooLargeError
+from isovist.apps.web.access import Access, Gate
 from isovist.apps.web.errors import RefusedError
 from isovist.apps.web.limits import Limits
 from isovist.apps.web.metrics import CONTENT_TYPE, Metrics
 from isovist.apps.web.request_log import RequestLog
-from isovist.apps.web.streams import error_json, refusal_json
+from isovist.apps.web.responses import ERROR_HANDLERS
 from isovist.apps.web.uploads import uploaded_files
-from isovist.errors import ErrorCode, IsovistError
 
 if TYPE_CHECKING:
     from isovist.apps.server.zenoh_queries import ZenohEntrance
@@ -66,37 +63,33 @@ class Server:
         self.homes = Sessions[WorkerProcess](self.limits)  # the worker of each tracked robot
         self.metrics, self.is_ready = Metrics(), False
         self._zenoh, self._upload = zenoh, asyncio.Lock()
-        routes = self._routes()
-        paths = {route.endpoint: route.path for route in routes}
+        self.routes = self._routes()
+        paths = {route.endpoint: route.path for route in self.routes}
         self.app = Starlette(
-            routes=routes,
+            routes=self.routes,
             middleware=[
                 Middleware(RequestLog, metrics=self.metrics, paths=paths),
                 Middleware(Gate, access=access or Access(), limits=self.limits),
             ],
             lifespan=self._lifespan,
-            exception_handlers={
-                Exception: _failed, HTTPException: _not_found, IsovistError: _refused,
-                TooLargeError: _too_large, MultiPartException: _refused,
-                ClientDisconnect: _disconnected,
-            },
-        )  # fmt: skip
+            exception_handlers=ERROR_HANDLERS,
+        )
 
     def _routes(self) -> list[Route]:
         return [
             Route("/locate", self.locate, methods=["POST"]),
             Route("/check", self.check, methods=["POST"]),
-            Route("/track", self.begin_session, methods=["POST"]),
-            Route("/track/{session}", self.update_session, methods=["POST"]),
-            Route("/track/{session}", self.end_session, methods=["DELETE"]),
+            Route("/track", self.begin, methods=["POST"]),
+            Route("/track/{session}", self.update, methods=["POST"]),
+            Route("/track/{session}", self.end, methods=["DELETE"]),
             Route("/maps", self.list_maps, methods=["GET"]),
-            Route("/maps/{name}", self.put_map, methods=["POST"]),
+            Route("/maps/{name}", self.bring_map, methods=["POST"]),
             Route("/maps/{name}", self.remove_map, methods=["DELETE"]),
-            Route("/health", self.health, methods=["GET"]),
-            Route("/ready", self.ready, methods=["GET"]),
-            Route("/metrics", self.metrics_text, methods=["GET"]),
-            Route("/openapi.json", self.openapi_json, methods=["GET"]),
-            Route("/", self.page, methods=["GET"]),
+            Route("/health", self.get_health, methods=["GET"]),
+            Route("/ready", self.get_ready, methods=["GET"]),
+            Route("/metrics", self.get_metrics, methods=["GET"]),
+            Route("/openapi.json", self.get_openapi, methods=["GET"]),
+            Route("/", self.get_page, methods=["GET"]),
         ]
 
     @asynccontextmanager
@@ -125,7 +118,7 @@ class Server:
                 if await asyncio.to_thread(self.maps.refresh):
                     log.info("maps: %s", ", ".join(self.maps.names) or "none")
                 last_error = ""
-            except (IsovistError, OSError) as error:
+            except (iv.IsovistError, OSError) as error:
                 if str(error) != last_error:
                     last_error = str(error)
                     log.warning("the maps were not refreshed: %s", last_error)
@@ -133,13 +126,13 @@ class Server:
 
     async def warm_up(self) -> None:
         """Start all workers and compile the kernels that the maps need."""
-        with suppress(IsovistError):
+        with suppress(iv.IsovistError):
             if self.maps.names:
                 await self.workers.warm_up(self.maps.library)
         self.is_ready = True
 
     async def locate(self, request: Request) -> Response:
-        """Find the pose of a scan."""
+        """Find the pose of a scan, as `isovist locate --json` does."""
         body, library = await _body_of(request), self.maps.library
         reply = await self.workers.ask(Call("locate", body), library)
         if reply.needs_proof:
@@ -147,12 +140,12 @@ class Server:
         return _response(request, reply)
 
     async def check(self, request: Request) -> Response:
-        """Check whether a pose explains a scan."""
+        """Check whether a pose explains a scan, as `isovist check --json` does."""
         body, library = await _body_of(request), self.maps.library
         return _response(request, await self.workers.ask(Call("check", body), library))
 
-    async def begin_session(self, request: Request) -> Response:
-        """Begin to track a robot, in the worker that tracks the fewest."""
+    async def begin(self, request: Request) -> Response:
+        """Begin to track a robot."""
         body, library = await _body_of(request), self.maps.library
         worker = self.workers.least_used(self.homes)
         key = self.homes.begin(worker)
@@ -163,8 +156,8 @@ class Server:
             self.homes.drop(key)
             raise
 
-    async def update_session(self, request: Request) -> Response:
-        """Update a tracked robot with a scan."""
+    async def update(self, request: Request) -> Response:
+        """Update a tracked robot, as `isovist track --json` does."""
         try:
             return _response(request, await self._ask_home(request, "update"))
         except RefusedError as error:
@@ -172,7 +165,7 @@ class Server:
                 self.homes.drop(request.path_params["session"])
             raise
 
-    async def end_session(self, request: Request) -> Response:
+    async def end(self, request: Request) -> Response:
         """Forget a tracked robot."""
         reply = await self._ask_home(request, "end")
         self.homes.drop(request.path_params["session"])
@@ -188,8 +181,8 @@ class Server:
         """List the maps."""
         return JSONResponse({"maps": await asyncio.to_thread(self.maps.rows)})
 
-    async def put_map(self, request: Request) -> Response:
-        """Add or replace a map from the files of a form."""
+    async def bring_map(self, request: Request) -> Response:
+        """Add or replace a map or an atlas, sent as files of a form (`file`)."""
         if self._upload.locked():
             text = "Another map is being uploaded. Try again later."
             raise RefusedError(429, text, self.limits.retry_after_s)
@@ -204,19 +197,19 @@ class Server:
         await asyncio.to_thread(self.maps.remove, request.path_params["name"])
         return Response(status_code=204)
 
-    async def health(self, _request: Request) -> Response:
+    async def get_health(self, _request: Request) -> Response:
         """Say that the server runs."""
-        return JSONResponse({"version": __version__})
+        return JSONResponse({"version": iv.__version__})
 
-    async def ready(self, _request: Request) -> Response:
-        """Say whether the server can answer."""
+    async def get_ready(self, _request: Request) -> Response:
+        """Say whether the server can answer: its workers have started."""
         if not self.is_ready:
             text = "The workers are still starting. Try again later."
             raise RefusedError(503, text, self.limits.retry_after_s)
         return JSONResponse({"maps": len(self.maps.names)})
 
-    async def metrics_text(self, _request: Request) -> Response:
-        """Return counts and response times for Prometheus."""
+    async def get_metrics(self, _request: Request) -> Response:
+        """Return counts and times for Prometheus."""
         pools = self.workers, self.provers
         gauges = {
             "maps": float(len(self.maps.names)),
@@ -226,13 +219,13 @@ class Server:
         batches, scans = (sum(counts) for counts in zip(*(p.batches for p in pools), strict=True))
         return Response(self.metrics.text(gauges, (batches, scans)), media_type=CONTENT_TYPE)
 
-    async def openapi_json(self, _request: Request) -> Response:
-        """Return the OpenAPI description."""
-        return JSONResponse(openapi.description())
+    async def get_openapi(self, _request: Request) -> Response:
+        """Return this description as OpenAPI 3.1."""
+        return JSONResponse(openapi.description(self.routes))
 
-    async def page(self, _request: Request) -> Response:
-        """Return the description as a page."""
-        return HTMLResponse(openapi.page())
+    async def get_page(self, _request: Request) -> Response:
+        """Return this description as a page."""
+        return HTMLResponse(openapi.page(self.routes))
 
 
 async def _body_of(request: Request) -> Body:
@@ -246,35 +239,3 @@ def _response(request: Request, reply: Reply, status: int = 200) -> Response:
     if reply.error is not None:
         raise reply.error
     return Response(reply.content, status, media_type="application/json")
-
-
-async def _refused(_request: Request, error: Exception) -> Response:
-    if isinstance(error, RefusedError):
-        retry_s = error.retry_after_s
-        headers = {} if retry_s is None else {"Retry-After": str(retry_s)}
-        return JSONResponse(error.to_dict(), error.status, headers)
-    return JSONResponse(error_json(error), 400)
-
-
-async def _not_found(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    texts = {
-        404: "There is nothing at this address. GET / lists the addresses.",
-        405: "This address does not take this method. GET / lists the methods.",
-    }
-    text = texts.get(error.status_code, error.detail)
-    code: ErrorCode = "unknown_format" if error.status_code == 400 else "not_found"  # of a form
-    return JSONResponse(refusal_json(text, code), error.status_code, error.headers)
-
-
-async def _too_large(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, TooLargeError)
-    return error.response
-
-
-async def _disconnected(_request: Request, _error: Exception) -> Response:
-    return Response(status_code=400)  # nobody reads it
-
-
-async def _failed(_request: Request, error: Exception) -> Response:
-    return JSONResponse(error_json(error), 500)

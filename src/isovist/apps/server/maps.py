@@ -13,15 +13,14 @@ from tempfile import TemporaryDirectory
 from threading import RLock
 from typing import Any
 
+import isovist as iv
 from isovist.apps.web.errors import RefusedError, unknown_map
 from isovist.apps.web.uploads import kind_of, main_file, read_atlas_or_map, write_uploads
-from isovist.atlas.base import Atlas
-from isovist.atlas.data.store import atlas_info, write_atlas
-from isovist.atlas.library import SUFFIX, Library, Stamp, check_memory, read_library, stamp_of
+from isovist.atlas import atlas_info
+from isovist.atlas.library import SUFFIX, Stamp, check_memory, stamp_of
 from isovist.atlas.multimap import check_alike
-from isovist.errors import FileError, InputError
+from isovist.storage import MANIFEST
 from isovist.storage.files import quote, sync_folder
-from isovist.storage.locations import MANIFEST
 
 NAME = re.compile(r"\w[\w. -]{0,99}")
 DRAFT_PREFIX = ".incoming-"
@@ -42,7 +41,7 @@ class Maps:
             for draft in folder.glob(f"{DRAFT_PREFIX}*"):  # of a server that was killed
                 shutil.rmtree(draft, ignore_errors=True)
         self._lock = RLock()
-        self._library: Library | None = None
+        self._library: iv.Library | None = None
         self._stamps: dict[str, Stamp] = {}
         check_memory(memory)
         self.refresh()
@@ -53,7 +52,7 @@ class Maps:
         return () if self._library is None else tuple(self._library)
 
     @property
-    def library(self) -> Library:
+    def library(self) -> iv.Library:
         """Library of all maps; raises an error if there is no map."""
         if self._library is None:
             raise RefusedError(404, "There is no map yet. Upload one with POST /maps/NAME.")
@@ -69,7 +68,7 @@ class Maps:
             stamps = {path.name: stamp_of(path) for path in folders if (path / MANIFEST).exists()}
             if stamps == self._stamps:
                 return False
-            library = read_library(self.folder, memory=self.memory) if stamps else None
+            library = iv.read_library(self.folder, memory=self.memory) if stamps else None
             if library is not None and self._library is not None:
                 library.keep(self._library)
             self._library, self._stamps = library, stamps
@@ -97,23 +96,23 @@ class Maps:
     def put(self, name: str, files: Mapping[str, bytes]) -> bool:
         """Store a map under a name, as an atlas; return whether the name is new."""
         if not NAME.fullmatch(name) or name != name.strip(". ") or name.endswith(SUFFIX):
-            raise InputError(
+            raise iv.InputError(
                 "The name of a map has at most 100 letters, digits, spaces, `.`, `_` and `-`, got "
                 f"{quote(name)}.",
                 field="name",
             )
         if not files:
-            raise InputError("The form has no `file`. Send the files of the map.", field="files")
+            raise iv.InputError("The form has no `file`. Send the files of the map.", field="files")
         with TemporaryDirectory(prefix="isovist-serve-") as folder:
             write_uploads(Path(folder), files)
             main = main_file(Path(folder))
             if kind_of(main) != "map":
-                raise FileError(f"{main.name} is not a map.", code="unknown_format")
+                raise iv.FileError(f"{main.name} is not a map.", code="unknown_format")
             atlas = read_atlas_or_map(main)
             with self._lock:
                 return self._store(name, atlas)
 
-    def _store(self, name: str, atlas: Atlas) -> bool:
+    def _store(self, name: str, atlas: iv.Atlas) -> bool:
         self.refresh()
         paths = {} if self._library is None else self._library.paths
         other = next((other for other in paths if other != name), None)
@@ -123,13 +122,13 @@ class Maps:
                 (other, first.dimension, first.settings), (name, atlas.dimension, atlas.settings)
             )
         if name in paths:
-            write_atlas(atlas, paths[name])  # as a whole or not at all
+            iv.write_atlas(atlas, paths[name])  # as a whole or not at all
         else:
             # A folder without a manifest is no map, so it gets its name when it is complete.
             draft = self._draft()
             try:
                 with self._writing():
-                    write_atlas(atlas, draft)
+                    iv.write_atlas(atlas, draft)
                     draft.rename(self.folder / f"{name}{SUFFIX}")
                     sync_folder(self.folder)
             finally:
@@ -159,7 +158,7 @@ class Maps:
         try:
             yield
         except OSError as error:
-            raise FileError(
+            raise iv.FileError(
                 f"{self.folder} cannot be written: {error.strerror or error}.",
                 code="file_not_writable",
             ) from error

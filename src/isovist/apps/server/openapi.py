@@ -1,13 +1,16 @@
-"""Describe the addresses of the server, as OpenAPI 3.1 and as a plain page."""
+"""Describe the addresses of the server, as OpenAPI 3.1 and as a plain page.
 
-from dataclasses import dataclass, field
+The summary of an operation is the docstring of its handler in `app`, and its name the handler's.
+"""
+
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from isovist import __version__
+from starlette.routing import Route
+
+import isovist as iv
 from isovist.apps.server.requests import BEGIN, CHECK, LOCATE, UPDATE
-from isovist.localization.answer import Verdict
-from isovist.localization.reasons import Reason
 
 Schema = dict[str, Any]
 
@@ -54,8 +57,8 @@ FIELDS: dict[str, Schema] = {
     ),
     "time": _described(NUMBER, "Time of the scan, in s."),
 }
-VERDICT = {"enum": [verdict.value for verdict in Verdict]}
-COMMON = {"reasons": _array({"enum": [reason.value for reason in Reason]}), "advice": TEXT,
+VERDICT = {"enum": [verdict.value for verdict in iv.Verdict]}
+COMMON = {"reasons": _array({"enum": [reason.value for reason in iv.Reason]}), "advice": TEXT,
           "frame": TEXT}  # fmt: skip
 ESTIMATES = _array(
     _object(dict.fromkeys(("x", "y", "yaw", "probability", "inliers"), NUMBER)
@@ -88,93 +91,52 @@ ERRORS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One method of one address of the server.
-
-    Attributes:
-        name: Unique name of the operation.
-        summary: What it does, in one sentence.
-        fields: Names of the request fields, keys of `FIELDS`.
-        answer: JSON schema of the answer; `None` if it is not JSON.
-        statuses: Successful HTTP statuses with their meaning.
-    """
-
-    name: str
-    summary: str
-    fields: tuple[str, ...] = ()
-    answer: Schema | None = None
-    statuses: dict[int, str] = field(default_factory=lambda: {200: "The answer."})
-
-
-OPERATIONS: dict[tuple[str, str], Operation] = {
-    ("post", "/locate"): Operation(
-        "locate", "Find the pose of a scan, as `isovist locate --json` does.", LOCATE, ANSWER
-    ),
-    ("post", "/check"): Operation(
-        "check", "Check whether a pose explains a scan, as `isovist check --json` does.", CHECK,
-        CHECKED,
-    ),
-    ("post", "/track"): Operation(
-        "begin", "Begin to track a robot.", BEGIN, _object({"session": TEXT, "expires_s": NUMBER}),
-        {201: "The session."},
-    ),
-    ("post", "/track/{session}"): Operation(
-        "update", "Update a tracked robot, as `isovist track --json` does.", UPDATE, BELIEF
-    ),
-    ("delete", "/track/{session}"): Operation(
-        "end", "Forget a tracked robot.", statuses={204: "The session has ended."}
-    ),
-    ("get", "/maps"): Operation(
-        "list_maps", "List the maps.", answer=_object({"maps": _array(OBJECT)})
-    ),
-    ("post", "/maps/{name}"): Operation(
-        "bring_map", "Add or replace a map or an atlas, sent as files of a form (`file`).",
-        answer=_object({"name": TEXT, "new": SWITCH}),
-        statuses={200: "The map was replaced.", 201: "The map is new."},
-    ),
-    ("delete", "/maps/{name}"): Operation(
-        "remove_map", "Remove a map.", statuses={204: "The map is removed."}
-    ),
-    ("get", "/health"): Operation(
-        "get_health", "Say that the server runs.", answer=_object({"version": TEXT})
-    ),
-    ("get", "/ready"): Operation(
-        "get_ready", "Say whether the server can answer: its workers have started.",
-        answer=_object({"maps": {"type": "integer"}}),
-    ),
-    ("get", "/metrics"): Operation("get_metrics", "Return counts and times for Prometheus."),
-    ("get", "/openapi.json"): Operation("get_openapi", "Return this description.", answer=OBJECT),
-    ("get", "/"): Operation("get_page", "Return this description as a page."),
+FIELDS_OF: dict[str, tuple[str, ...]] = {
+    "locate": LOCATE, "check": CHECK, "begin": BEGIN, "update": UPDATE,
+}  # fmt: skip
+ANSWERS = {
+    "locate": ANSWER, "check": CHECKED, "update": BELIEF, "get_openapi": OBJECT,
+    "begin": _object({"session": TEXT, "expires_s": NUMBER}),
+    "list_maps": _object({"maps": _array(OBJECT)}),
+    "bring_map": _object({"name": TEXT, "new": SWITCH}),
+    "get_health": _object({"version": TEXT}),
+    "get_ready": _object({"maps": {"type": "integer"}}),
+}  # fmt: skip
+STATUSES = {
+    "begin": {201: "The session has begun."}, "end": {204: "The session has ended."},
+    "bring_map": {200: "The map was replaced.", 201: "The map is new."},
+    "remove_map": {204: "The map is removed."},
 }  # fmt: skip
 
 
-def description() -> Schema:
+def description(routes: Sequence[Route]) -> Schema:
     """Return the OpenAPI 3.1 description of the server."""
     paths: dict[str, Schema] = {}
-    for (method, path), operation in OPERATIONS.items():
-        paths.setdefault(path, {})[method] = _operation(path, operation)
+    for route in routes:
+        for method in route.methods or ():
+            if method != "HEAD":
+                paths.setdefault(route.path, {})[method.lower()] = _operation(route)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "isovist serve", "version": __version__},
+        "info": {"title": "isovist serve", "version": iv.__version__},
         "paths": paths,
         "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
         "security": [{}, {"token": []}],
     }
 
 
-def _operation(path: str, operation: Operation) -> Schema:
+def _operation(route: Route) -> Schema:
     responses: Schema = {
         status: {"description": text, "content": _json(ERROR)} for status, text in ERRORS.items()
     }
-    for status, text in operation.statuses.items():
-        content = {} if operation.answer is None else {"content": _json(operation.answer)}
+    content = {"content": _json(ANSWERS[route.name])} if route.name in ANSWERS else {}
+    for status, text in STATUSES.get(route.name, {200: "The answer."}).items():
         responses[str(status)] = {"description": text, **content}
-    body = _body(operation)
+    body = _body(route.name)
     return {
-        "operationId": operation.name,
-        "summary": operation.summary,
-        "parameters": _parameters(path, operation),
+        "operationId": route.name,
+        "summary": route.endpoint.__doc__,
+        "parameters": _parameters(route),
         "responses": responses,
         **({} if body is None else {"requestBody": {"content": body}}),
     }
@@ -184,58 +146,55 @@ def _json(schema: Schema) -> Schema:
     return {"application/json": {"schema": schema}}
 
 
-def _parameters(path: str, operation: Operation) -> list[Schema]:
+def _parameters(route: Route) -> list[Schema]:
     """Describe the parameter in a path, and the query beside an .npz file."""
-    parameters: list[Schema] = []
-    if "{" in path:
-        name = path.partition("{")[2].rstrip("}")
-        parameters.append({"name": name, "in": "path", "required": True, "schema": TEXT})
-    for name in operation.fields if "scan" in operation.fields else ():
+    parameters: list[Schema] = [
+        {"name": name, "in": "path", "required": True, "schema": TEXT}
+        for name in route.param_convertors
+    ]
+    fields = FIELDS_OF.get(route.name, ())
+    for name in fields if "scan" in fields else ():
         schema = dict(FIELDS[name])
+        text = f"Beside an .npz file: {schema.pop('description')}"
         if name != "scan":
             parameters.append(
-                {
-                    "name": name,
-                    "in": "query",
-                    "required": False,
-                    "description": f"Beside an .npz file: {schema.pop('description')}",
-                    "style": "form",
-                    "explode": False,
-                    "schema": schema,
-                }
-            )
+                {"name": name, "in": "query", "required": False, "description": text,
+                 "style": "form", "explode": False, "schema": schema}
+            )  # fmt: skip
     return parameters
 
 
-def _body(operation: Operation) -> Schema | None:
-    if operation.name == "bring_map":
+def _body(name: str) -> Schema | None:
+    if name == "bring_map":
         return {"multipart/form-data": {"schema": _object({"file": _array(FILE)})}}
-    if not operation.fields:
+    if name not in FIELDS_OF:
         return None
-    fields = {name: FIELDS[name] for name in operation.fields}
-    required = [name for name in ("scan", "pose") if name in fields]
+    fields = {field: FIELDS[field] for field in FIELDS_OF[name]}
+    required = [field for field in ("scan", "pose") if field in fields]
     content = _json({"type": "object", "properties": fields, "required": required})
     if "scan" in fields:
         content["application/octet-stream"] = {"schema": FILE}
     return content
 
 
-def page() -> str:
+def page(routes: Sequence[Route]) -> str:
     """Return the description as an HTML page that loads nothing else."""
     sections = ""
-    for (method, path), operation in OPERATIONS.items():
-        items = "".join(
-            f"<li><code>{name}</code> {escape(FIELDS[name]['description'])}</li>"
-            for name in operation.fields
-        )
-        sections += f"<h2><code>{method.upper()} {escape(path)}</code></h2>"
-        sections += f"<p>{escape(operation.summary)}</p>{f'<ul>{items}</ul>' if items else ''}"
+    for path, operations in description(routes)["paths"].items():
+        for method, operation in operations.items():
+            items = "".join(
+                f"<li><code>{name}</code> {escape(FIELDS[name]['description'])}</li>"
+                for name in FIELDS_OF.get(operation["operationId"], ())
+            )
+            sections += f"<h2><code>{method.upper()} {escape(path)}</code></h2>"
+            sections += f"<p>{escape(operation['summary'])}</p>"
+            sections += f"<ul>{items}</ul>" if items else ""
     errors = "".join(f"<li>{status}: {escape(text)}</li>" for status, text in ERRORS.items())
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>isovist serve</title>'
         "<style>body{font-family:sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem}"
         "h2{font-size:1rem;margin-top:2rem}</style>"
-        f"<h1>isovist serve {__version__}</h1><p>A body is JSON, or the bytes of an .npz file "
+        f"<h1>isovist serve {iv.__version__}</h1><p>A body is JSON, or the bytes of an .npz file "
         "with the other fields in the query. Lengths are in m, angles in rad, times in s. "
         '<a href="openapi.json">openapi.json</a></p>'
         f"{sections}<h2>Errors</h2><ul>{errors}</ul></html>"

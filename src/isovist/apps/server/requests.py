@@ -15,15 +15,12 @@ from typing import Any
 
 import numpy as np
 
+import isovist as iv
 from isovist.apps.web.fields import Fields
 from isovist.arrays import FloatArray
 from isovist.atlas.base import AnyScan
-from isovist.errors import InputError
 from isovist.io.scans.fields import scan_from_fields
-from isovist.io.scans.read import read_scan
-from isovist.localization.region import Region
-from isovist.poses import AnyPose, Pose, Pose3
-from isovist.sensing.cloud_scan import CloudScan
+from isovist.poses import AnyPose
 from isovist.storage.files import as_file_error, quote
 
 BINARY = ("application/octet-stream", "application/x-npz", "application/zip")
@@ -53,7 +50,7 @@ class Body:
         """Return the fields of a request from its JSON body, or its query for an `.npz` body."""
         if self.content_type in BINARY:
             if "scan" not in names:
-                raise InputError(
+                raise iv.InputError(
                     "This request takes no scan, so its body must be JSON, not an .npz file.",
                     code="unknown_format",
                     field="scan",
@@ -61,12 +58,12 @@ class Body:
             query = self.query.items()
             return Fields({k: v if k == "map" else _value_of(v) for k, v in query}, names)
         if self.query:
-            raise InputError(
+            raise iv.InputError(
                 "Query parameters go with an .npz file only. Put these fields into the JSON body.",
                 code="conflict",
             )
         if self.content_type not in ("application/json", ""):
-            raise InputError(
+            raise iv.InputError(
                 "The body must be JSON (`Content-Type: application/json`) or an .npz file "
                 f"(`application/octet-stream`), got {quote(self.content_type)}.",
                 code="unknown_format",
@@ -74,19 +71,19 @@ class Body:
         try:
             fields = json.loads(self.data or b"{}")
         except (ValueError, RecursionError):
-            raise InputError("The body is not valid JSON.", code="unknown_format") from None
+            raise iv.InputError("The body is not valid JSON.", code="unknown_format") from None
         return Fields(fields, names)
 
     def scan(self, fields: Fields) -> AnyScan:
         """Read the scan of a request, with the pose of the sensor on the robot."""
-        mount = Pose(*fields.row("sensor", "x, y, yaw", 3)) if fields.has("sensor") else None
+        mount = iv.Pose(*fields.row("sensor", "x, y, yaw", 3)) if fields.has("sensor") else None
         if self.content_type in BINARY:
             with TemporaryDirectory(prefix="isovist-serve-") as folder:
                 path = Path(folder) / "scan.npz"
                 path.write_bytes(self.data)
-                return read_scan(path, T_robot_sensor=mount)
+                return iv.read_scan(path, T_robot_sensor=mount)
         if not fields.has("scan"):
-            raise InputError.about(
+            raise iv.InputError.about(
                 "scan", "is missing: the fields of a LaserScan, or `points` in 3D.", code="missing"
             )
         path = Path("scan")
@@ -95,19 +92,19 @@ class Body:
             scan = scan_from_fields(path, values, arrays=is_cloud)
         if mount is None:
             return scan
-        if isinstance(scan, CloudScan):
-            return replace(scan, T_robot_sensor=Pose3.lifted(mount), frame="robot")
+        if isinstance(scan, iv.CloudScan):
+            return replace(scan, T_robot_sensor=iv.Pose3.lifted(mount), frame="robot")
         return replace(scan, T_robot_sensor=mount, frame="robot")
 
 
-def region_of(fields: Fields) -> Region | None:
+def region_of(fields: Fields) -> iv.Region | None:
     """Return the region that the robot may be in, or `None` if the request gives none."""
     region = None
     if fields.has("near"):
         x, y, radius = fields.row("near", "x, y, radius", 3)
-        region = Region.circle((x, y), radius)
+        region = iv.Region.circle((x, y), radius)
     if fields.has("heading"):
-        region = (region or Region()).towards(*fields.row("heading", "yaw, tolerance", 2))
+        region = (region or iv.Region()).towards(*fields.row("heading", "yaw, tolerance", 2))
     return region
 
 
@@ -116,13 +113,13 @@ def odometry_of(fields: Fields) -> AnyPose | None:
     if not fields.has("odometry"):
         return None
     row = fields.row("odometry", "x, y, yaw] or [x, y, yaw, z, roll, pitch", 3, 6)
-    return Pose(*row) if len(row) == 3 else Pose3(*row)
+    return iv.Pose(*row) if len(row) == 3 else iv.Pose3(*row)
 
 
 def pose_of(fields: Fields) -> AnyPose:
     """Return the pose that a request asks to check."""
     row = fields.row("pose", "x, y, yaw] or [x, y, yaw, z", 3, 4)
-    return Pose(*row) if len(row) == 3 else Pose3(*row)
+    return iv.Pose(*row) if len(row) == 3 else iv.Pose3(*row)
 
 
 def spread_of(fields: Fields) -> FloatArray | None:
@@ -131,7 +128,7 @@ def spread_of(fields: Fields) -> FloatArray | None:
         return None
     sigma_m, sigma_rad = fields.row("spread", "m, rad", 2)
     if not (sigma_m > 0.0 and sigma_rad > 0.0):
-        raise InputError.about("spread", f"must be above 0, got {sigma_m:g} and {sigma_rad:g}.")
+        raise iv.InputError.about("spread", f"must be above 0, got {sigma_m:g} and {sigma_rad:g}.")
     return np.diag([sigma_m**2, sigma_m**2, sigma_rad**2])
 
 
@@ -159,7 +156,7 @@ def _arrays(values: object) -> tuple[object, bool]:
         try:
             arrays[name] = np.array(value, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
-            raise InputError.about(
+            raise iv.InputError.about(
                 name, f"of a cloud must be numbers, got {quote(value)}."
             ) from None
     return arrays, True

@@ -5,15 +5,13 @@ from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
+import isovist as iv
 from isovist.apps.server.requests import UPDATE, Body, odometry_of, region_of
 from isovist.apps.web.errors import RefusedError
 from isovist.apps.web.fields import Fields
 from isovist.apps.web.limits import Limits
-from isovist.atlas.base import Atlas
-from isovist.atlas.library import Library
-from isovist.report.tracks import update_json
-from isovist.tracking.replay import Update
-from isovist.tracking.tracker import Tracker
+from isovist.report import update_json
+from isovist.tracking import Update
 
 T = TypeVar("T")
 
@@ -76,14 +74,14 @@ class Robot:
         updates: Number of updates so far.
     """
 
-    def __init__(self, tracker: Tracker) -> None:
+    def __init__(self, tracker: iv.Tracker) -> None:
         self.tracker, self.updates = tracker, 0
 
     @classmethod
-    def of(cls, fields: Fields, maps: Atlas | Library) -> "Robot":
+    def of(cls, fields: Fields, maps: iv.Atlas | iv.Library) -> "Robot":
         """Create a tracked robot from the fields of a request that begins a session."""
         tilt, any_attitude = fields.switch("tilt"), fields.switch("any_attitude")
-        return cls(Tracker(maps, region=region_of(fields), tilt=tilt, any_attitude=any_attitude))
+        return cls(iv.Tracker(maps, region=region_of(fields), tilt=tilt, any_attitude=any_attitude))
 
     def update(self, body: Body) -> dict[str, Any]:
         """Update the tracker from a request, and return what `isovist track --json` prints."""

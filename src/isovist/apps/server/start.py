@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import isovist as iv
 from isovist.apps.web.limits import Limits
-from isovist.errors import FileError, InputError, MissingExtraError
 from isovist.localization.workers import check_workers
 from isovist.storage.files import read_bytes
 
@@ -58,7 +58,7 @@ def start(options: ServeOptions, limits: Limits | None = None) -> None:
     """Serve the maps of a folder until the process gets SIGINT or SIGTERM."""
     if options.workers is not None:
         check_workers(options.workers)
-    with MissingExtraError.unless_found("The server", "serve"):
+    with iv.MissingExtraError.unless_found("The server", "serve"):
         import python_multipart  # noqa: F401
         import uvicorn
 
@@ -110,7 +110,7 @@ def access_of(options: ServeOptions) -> "Access":
 
     tokens = () if options.token_file is None else read_tokens(options.token_file)
     if not tokens and options.host not in LOOPBACK:
-        raise InputError(
+        raise iv.InputError(
             f"At `host` {options.host} other machines can send requests. Give a `token_file`, or "
             "listen at 127.0.0.1.",
             code="missing",
@@ -118,7 +118,7 @@ def access_of(options: ServeOptions) -> "Access":
         )
     zenoh = options.zenoh
     if zenoh is not None and not tokens and not _LOCAL_ROUTER.match(zenoh):
-        raise InputError(
+        raise iv.InputError(
             f"Through the router at {zenoh} other machines can send requests. Give a `token_file`, "
             "or use a router on this machine, e.g. tcp/localhost:7447.",
             code="missing",
@@ -182,14 +182,16 @@ def read_tokens(path: Path) -> tuple[str, ...]:
     try:
         lines = read_bytes(path, "a file of tokens", 1 << 16).decode().splitlines()
     except UnicodeDecodeError as error:
-        raise FileError(
+        raise iv.FileError(
             f"{path.name} is not a text file. Write one token per line.", code="unknown_format"
         ) from error
     tokens = tuple(line.strip() for line in lines if line.strip())
     if not tokens:
-        raise FileError(f"{path.name} has no token. Write one per line.", code="empty")
+        raise iv.FileError(f"{path.name} has no token. Write one per line.", code="empty")
     if any(len(token) < MIN_TOKEN_LENGTH for token in tokens):
-        raise FileError(f"{path.name}: a token must have at least {MIN_TOKEN_LENGTH} characters.")
+        raise iv.FileError(
+            f"{path.name}: a token must have at least {MIN_TOKEN_LENGTH} characters."
+        )
     return tokens
 
 

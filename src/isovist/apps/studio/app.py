@@ -15,7 +15,6 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.formparsers import MultiPartException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
@@ -23,21 +22,20 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from isovist import __version__
+import isovist as iv
 from isovist.apps.studio import handlers, playback, reception, samples, view_models
-from isovist.apps.studio.session_store import NotStoredError, SessionStore
+from isovist.apps.studio.session_store import SessionStore
 from isovist.apps.studio.share import STATIC, share_page
 from isovist.apps.studio.theory_view import theory_at
-from isovist.apps.web.access import Access, Gate, TooLargeError
+from isovist.apps.web.access import Access, Gate
 from isovist.apps.web.fields import Fields
 from isovist.apps.web.limits import Limits
-from isovist.apps.web.streams import error_json, refusal_json, stream, with_progress
+from isovist.apps.web.responses import ERROR_HANDLERS, TooLargeError
+from isovist.apps.web.streams import stream, with_progress
 from isovist.apps.web.uploads import Progress, uploaded_files
-from isovist.errors import ErrorCode, InputError
 
 Json = dict[str, Any]
 Endpoint = Callable[[Request], Awaitable[Response]]
-NOT_FOUND = "There is nothing at this address."
 
 
 @lru_cache(maxsize=1)
@@ -69,11 +67,8 @@ def studio_app(
     return Starlette(
         routes=studio.routes(),
         middleware=[gate, Middleware(GZipMiddleware, minimum_size=2000, compresslevel=1)],
-        exception_handlers={
-            Exception: _failed, HTTPException: _refused, InputError: _invalid,
-            TooLargeError: _too_large, MultiPartException: _invalid,
-        },
-    )  # fmt: skip
+        exception_handlers=ERROR_HANDLERS,
+    )
 
 
 class Studio:
@@ -117,7 +112,7 @@ class Studio:
             for key, name in self.store.sites.names()
         ]
         catalog = {
-            "version": __version__,
+            "version": iv.__version__,
             "first": self.first,
             "sites": sites,
             "logs": [{"key": key, "name": name} for key, name in self.store.logs.names()],
@@ -166,7 +161,7 @@ class Studio:
         try:
             fields = json.loads(data)
         except (ValueError, RecursionError):
-            raise InputError("The body is not valid JSON.", code="unknown_format") from None
+            raise iv.InputError("The body is not valid JSON.", code="unknown_format") from None
         return Fields(fields)
 
     def _json(self, answer: Callable[[SessionStore, Fields], Json]) -> Endpoint:
@@ -191,23 +186,3 @@ class Studio:
         return self._lines(
             lambda store, fields: with_progress(lambda progress: answer(store, fields, progress))
         )
-
-
-async def _invalid(_request: Request, error: Exception) -> Response:
-    return JSONResponse(error_json(error), 404 if isinstance(error, NotStoredError) else 400)
-
-
-async def _refused(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    text = NOT_FOUND if error.status_code == 404 else error.detail
-    code: ErrorCode = "unknown_format" if error.status_code == 400 else "not_found"
-    return JSONResponse(refusal_json(text, code), error.status_code)
-
-
-async def _too_large(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, TooLargeError)
-    return error.response
-
-
-async def _failed(_request: Request, error: Exception) -> Response:
-    return JSONResponse(error_json(error), 500)

@@ -6,24 +6,26 @@ from typing import Any
 
 import numpy as np
 
+import isovist as iv
 from isovist.apps.studio.session_store import SessionStore, Site
 from isovist.apps.studio.view_models import answer_scene, rounded, search_scene
 from isovist.apps.web.fields import Fields
 from isovist.apps.web.uploads import Progress
-from isovist.errors import InputError
-from isovist.localization.answer import Answer
+from isovist.localization import preview
 from isovist.localization.contrast import contrast
-from isovist.localization.hints import hints
-from isovist.localization.locate import locate, preview
 from isovist.localization.maps import AnyMaps
-from isovist.poses import AnyPose, Pose, Pose3, pose_error
-from isovist.report.answers import answer_json, chance_text, fit_text, pose_json, proof_text
-from isovist.report.comparisons import surveys_json, surveys_text
-from isovist.report.contrasts import contrast_json
-from isovist.report.surveys import area_words, sensor_words, share_text, survey_rows
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.scan import Scan
-from isovist.surveying.survey import Survey, survey
+from isovist.poses import AnyPose, pose_error
+from isovist.report import (
+    answer_json,
+    area_words,
+    chance_text,
+    contrast_json,
+    share_text,
+    surveys_json,
+    surveys_text,
+)
+from isovist.report.answers import fit_text, pose_json, proof_text
+from isovist.report.surveys import sensor_words, survey_rows
 
 
 def locate_scan(store: SessionStore, fields: Fields) -> dict[str, Any]:
@@ -42,12 +44,12 @@ def locate_scan(store: SessionStore, fields: Fields) -> dict[str, Any]:
     else:
         truth = standing_pose(site, fields.part("robot").pose())
         scan = simulate_scan(site, fields, truth)
-    answer = preview(maps, scan) if live else locate(maps, scan, prove=fields.switch("prove"))
+    answer = preview(maps, scan) if live else iv.locate(maps, scan, prove=fields.switch("prove"))
     answer_key = site_key
     if answer.map is not None:
         answer_key = store.libraries.get(library).value[answer.map]
     result: dict[str, Any] = {
-        "answer": answer_json(answer, () if live else hints(maps, scan, answer)),
+        "answer": answer_json(answer, () if live else iv.hints(maps, scan, answer)),
         "fit": "" if answer.best is None else fit_text(answer.best),
         "scene": answer_scene(maps, scan, answer),
         "why": None if live else contrast_json(contrast(maps, scan, answer)),
@@ -63,7 +65,7 @@ def locate_scan(store: SessionStore, fields: Fields) -> dict[str, Any]:
     return result
 
 
-def error_text(answer: Answer, truth: AnyPose | None) -> str:
+def error_text(answer: iv.Answer, truth: AnyPose | None) -> str:
     """Return how far the best estimate is from the virtual robot; empty if there is none."""
     if truth is None or answer.best is None:
         return ""
@@ -74,23 +76,23 @@ def error_text(answer: Answer, truth: AnyPose | None) -> str:
 def standing_pose(site: Site, pose: AnyPose) -> AnyPose:
     """Return the pose of a robot on a map; on a 3D map at the height of the nearest node."""
     if site.atlas.dimension == 2:
-        return Pose(pose.x, pose.y, pose.yaw)
-    if isinstance(pose, Pose3):
+        return iv.Pose(pose.x, pose.y, pose.yaw)
+    if isinstance(pose, iv.Pose3):
         return pose
     nodes = site.atlas.positions
     nearest = int(np.argmin(np.hypot(*(nodes[:, :2] - pose.position[:2]).T)))
-    return Pose3(pose.x, pose.y, pose.yaw, float(nodes[nearest, 2]))
+    return iv.Pose3(pose.x, pose.y, pose.yaw, float(nodes[nearest, 2]))
 
 
-def simulate_scan(site: Site, fields: Fields, truth: AnyPose) -> Scan | CloudScan:
+def simulate_scan(site: Site, fields: Fields, truth: AnyPose) -> iv.Scan | iv.CloudScan:
     """Simulate the scan of a virtual robot; equal requests give equal scans."""
     part = fields.part("mount")
-    mount = part.pose() if part.has("x") else Pose()
+    mount = part.pose() if part.has("x") else iv.Pose()
     random = np.random.default_rng(fields.seed())
     lidar = fields.part("lidar").lidar(site.atlas.dimension)
-    T_robot_sensor = Pose3.lifted(mount) if isinstance(truth, Pose3) else mount
+    T_robot_sensor = iv.Pose3.lifted(mount) if isinstance(truth, iv.Pose3) else mount
     scan = lidar.scan(site.reality, truth @ T_robot_sensor, random)
-    if mount == Pose():
+    if mount == iv.Pose():
         return scan
     return replace(scan, T_robot_sensor=T_robot_sensor)  # type: ignore[arg-type]
 
@@ -100,7 +102,7 @@ def survey_site(store: SessionStore, fields: Fields, progress: Progress) -> dict
     site = store.sites.get(fields.text("site"))
     sensors = fields.parts("lidars", 2)
     if not sensors:
-        raise InputError("A survey needs one sensor, or two to compare.")
+        raise iv.InputError("A survey needs one sensor, or two to compare.")
     max_nodes = fields.count("count", low=20, high=5000) if fields.has("count") else None
     seed, surveys = fields.seed(), []
     for k, sensor in enumerate(sensors):
@@ -109,7 +111,7 @@ def survey_site(store: SessionStore, fields: Fields, progress: Progress) -> dict
         def advance(share: float, k: int = k) -> None:
             progress((k + share) / len(sensors))
 
-        surveys.append(survey(site.atlas, lidar, seed=seed, most=max_nodes, progress=advance))
+        surveys.append(iv.survey(site.atlas, lidar, seed=seed, most=max_nodes, progress=advance))
     return {
         "report": surveys_json(surveys),
         "text": surveys_text(surveys),
@@ -121,7 +123,7 @@ def survey_site(store: SessionStore, fields: Fields, progress: Progress) -> dict
     }
 
 
-def survey_scene(result: Survey) -> dict[str, Any]:
+def survey_scene(result: iv.Survey) -> dict[str, Any]:
     """Return the drawing data of a survey: columns with a value per node, and areas in words."""
     looks = result.looks
     columns = {

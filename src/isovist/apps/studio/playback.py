@@ -6,21 +6,17 @@ from typing import Any
 
 import numpy as np
 
+import isovist as iv
 from isovist.apps.studio.session_store import SessionStore
 from isovist.apps.studio.view_models import estimate_scene, rounded, scan_ends
 from isovist.apps.web.fields import Fields
 from isovist.apps.web.uploads import Progress
-from isovist.errors import InputError
-from isovist.exploration.propose import Rule
-from isovist.poses import Pose, Pose3
+from isovist.exploration import Rule
+from isovist.report import run_json, run_text, track_text, update_json
 from isovist.report.answers import pose_json
-from isovist.report.explorations import run_json, run_text
-from isovist.report.tracks import track_text, update_json
-from isovist.sensing.log import Log
-from isovist.sensing.models.lidar2d import Lidar
-from isovist.simulation.lost_robot import Run, explore, lost_start
-from isovist.tracking.replay import AnyLog, replay, summarise
-from isovist.tracking.tracker import Tracker
+from isovist.simulation import Run, explore, lost_start
+from isovist.tracking import summarise
+from isovist.tracking.replay import AnyLog, replay
 
 MAX_UPDATES = 20_000
 
@@ -40,7 +36,7 @@ def track_log(store: SessionStore, fields: Fields) -> Iterator[dict[str, Any]]:
         log = kidnap(log, jump.count("at", low=0, high=MAX_UPDATES), jump.position())
     yield {"length": len(log), "truth": log.truth is not None, "every": every}
     updates = []
-    for update in replay(Tracker(atlas), log):
+    for update in replay(iv.Tracker(atlas), log):
         updates.append(update)
         truth = None if update.truth is None else pose_json(update.truth)
         yield {
@@ -58,10 +54,12 @@ def kidnap(log: AnyLog, at: int, position: tuple[float, float]) -> AnyLog:
     The odometry goes on as if nothing had happened.
     """
     if log.truth is None:
-        raise InputError("The log has no true poses, so its robot cannot be moved.", code="missing")
+        raise iv.InputError(
+            "The log has no true poses, so its robot cannot be moved.", code="missing"
+        )
     if not 0 < at < len(log):
-        raise InputError(f"The robot can be moved at updates 1 to {len(log) - 1}, got {at}.")
-    truth = log.truth.vector if isinstance(log.truth, Pose3) else log.truth
+        raise iv.InputError(f"The robot can be moved at updates 1 to {len(log) - 1}, got {at}.")
+    truth = log.truth.vector if isinstance(log.truth, iv.Pose3) else log.truth
     nearest = int(np.argmin(np.hypot(*(truth[:, :2] - np.array(position)).T)))
     joined = log.take(np.append(np.arange(at), np.arange(nearest, len(log))))
     step = float(np.median(np.diff(log.times))) if len(log) > 1 else 1.0
@@ -73,7 +71,7 @@ def kidnap(log: AnyLog, at: int, position: tuple[float, float]) -> AnyLog:
     T_before_after = poses[at - 1] @ poses[at].inverse
     poses[at:] = [T_before_after @ pose for pose in poses[at:]]
     rows = np.array([pose.vector for pose in poses])
-    odometry = rows if isinstance(joined, Log) else Pose3.from_vector(rows)
+    odometry = rows if isinstance(joined, iv.Log) else iv.Pose3.from_vector(rows)
     return replace(joined, odometry=odometry, times=times)  # type: ignore[arg-type]
 
 
@@ -82,7 +80,7 @@ def explore_site(store: SessionStore, fields: Fields, progress: Progress) -> dic
     atlas = store.sites.get(fields.text("site")).atlas2d
     sensor = fields.part("lidar")
     field_of_view = np.radians(sensor.number("field_of_view", 360.0, low=10.0, high=360.0))
-    lidar = Lidar(
+    lidar = iv.Lidar(
         float(field_of_view), range_max=sensor.number("range_max", 6.0, low=0.5, high=100.0)
     )
     rule = Rule.from_text(fields.text("rule", "rivals"))
@@ -90,7 +88,7 @@ def explore_site(store: SessionStore, fields: Fields, progress: Progress) -> dic
     seed = fields.seed()
     if fields.has("robot"):
         pose = fields.part("robot").pose()
-        start, noise_seed = Pose(pose.x, pose.y, pose.yaw), seed
+        start, noise_seed = iv.Pose(pose.x, pose.y, pose.yaw), seed
     else:
         start, noise_seed = lost_start(atlas, lidar, seed)
     run = explore(atlas, start, lidar, rule, seed=noise_seed, limit=limit, progress=progress)

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import isovist as iv
 from isovist.apps.studio.session_store import Named, SessionStore, Site
 from isovist.apps.web.uploads import (
     Progress,
@@ -16,14 +17,11 @@ from isovist.apps.web.uploads import (
     read_log_or_clouds,
     write_uploads,
 )
-from isovist.atlas.data.store import read_atlas
+from isovist.atlas import MultiMap
 from isovist.atlas.library import SUFFIX
-from isovist.atlas.multimap import MultiMap
-from isovist.errors import FileError
-from isovist.io.scans.read import read_scan
 from isovist.sensing.cloud_log import CloudLog
+from isovist.storage import MANIFEST
 from isovist.storage.files import quote
-from isovist.storage.locations import MANIFEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ def receive(store: SessionStore, upload: Upload, progress: Progress) -> dict[str
         progress: Called with the share of the work that is done.
     """
     if not upload.files:
-        raise FileError("The upload has no files. Drop at least one.", code="invalid_value")
+        raise iv.FileError("The upload has no files. Drop at least one.", code="invalid_value")
     with TemporaryDirectory(prefix="isovist-studio-") as folder:
         top = Path(folder)
         files = dict(sorted(upload.files.items()))
@@ -71,7 +69,7 @@ def receive(store: SessionStore, upload: Upload, progress: Progress) -> dict[str
             log = log.held() if isinstance(log, CloudLog) else log
             store.logs.put(key, Named(main.name, log))
         else:
-            store.scans.put(key, Named(main.name, read_scan(main)))
+            store.scans.put(key, Named(main.name, iv.read_scan(main)))
     return {"kind": kind, "key": key, "name": main.name}
 
 
@@ -81,9 +79,9 @@ def store_library(store: SessionStore, key: str, folders: Sequence[Path]) -> dic
     for k, folder in enumerate(folders):
         name = folder.name.removesuffix(SUFFIX)
         if name in sites:
-            raise FileError(f"Two atlases are called {quote(name)}. Rename one.")
+            raise iv.FileError(f"Two atlases are called {quote(name)}. Rename one.")
         sites[name] = f"{key}-{k}"
-        store.sites.put(sites[name], Site(name, read_atlas(folder)))
+        store.sites.put(sites[name], Site(name, iv.read_atlas(folder)))
     name = f"{len(sites)} maps"
     store.libraries.put(key, Named(name, sites))
     MultiMap.of(store.maps(key))  # raises an error if they cannot be compared

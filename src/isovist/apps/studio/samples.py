@@ -8,16 +8,13 @@ from functools import lru_cache
 
 import numpy as np
 
+import isovist as iv
 from isovist.apps.ros.demo_bag import EVERY, MOUNT, RATE, motion_of
 from isovist.apps.studio.session_store import Named, SessionStore, Site
-from isovist.atlas.build import build
-from isovist.maps.surfaces.mesh_map import MeshMap
-from isovist.poses import Pose
-from isovist.sensing.drift import Drift
-from isovist.sensing.log import Log
 from isovist.sensing.scan_set import ScanSet
-from isovist.simulation.demo import CEILING, HEIGHT, LIDAR, somewhere
-from isovist.simulation.worlds import OfficeFloor, office_floor, twofold_hall
+from isovist.simulation import HEIGHT, office_floor, somewhere, twofold_hall
+from isovist.simulation.demo import CEILING, LIDAR
+from isovist.simulation.worlds import OfficeFloor
 
 DRIVE_S = 40.0
 SEED = 41
@@ -33,25 +30,25 @@ def floor() -> OfficeFloor:
 
 def office() -> Site:
     """Build the demonstration office, 1000 m² with furniture that its plan lacks."""
-    return Site(SITES["office"], build(floor().plan), floor().reality)
+    return Site(SITES["office"], iv.build(floor().plan), floor().reality)
 
 
 def hall() -> Site:
     """Build the demonstration hall, which looks nearly the same after half a turn."""
-    return Site(SITES["hall"], build(twofold_hall()))
+    return Site(SITES["hall"], iv.build(twofold_hall()))
 
 
 def building() -> Site:
     """Build the demonstration building, a 3D map with floor and ceiling."""
     plain = office_floor(0, length=24.0, rows=2)
-    atlas = build(MeshMap.extrude(plain.plan, 0.0, CEILING), height=HEIGHT)
-    return Site(SITES["building"], atlas, MeshMap.extrude(plain.reality, 0.0, CEILING))
+    atlas = iv.build(iv.MeshMap.extrude(plain.plan, 0.0, CEILING), height=HEIGHT)
+    return Site(SITES["building"], atlas, iv.MeshMap.extrude(plain.reality, 0.0, CEILING))
 
 
-def drive() -> Log:
+def drive() -> iv.Log:
     """Simulate a drive through the office, recorded by a robot with drifting odometry."""
-    world, random, drift = floor().reality, np.random.default_rng(SEED), Drift()
-    truth, odometry = somewhere(world, random), Pose()
+    world, random, drift = floor().reality, np.random.default_rng(SEED), iv.Drift()
+    truth, odometry = somewhere(world, random), iv.Pose()
     ranges, sensor_poses, odometry_rows = [], [], []
     for k in range(int(DRIVE_S * RATE)):
         if k % EVERY == 0:
@@ -62,12 +59,12 @@ def drive() -> Log:
         motion = motion_of(world, truth)
         truth = truth @ motion
         odometry = odometry @ drift.simulate(motion, random)
-    true_poses = (Pose.from_vector(np.array(sensor_poses)) @ MOUNT.inverse).vector
+    true_poses = (iv.Pose.from_vector(np.array(sensor_poses)) @ MOUNT.inverse).vector
     scans = ScanSet(
         np.array(ranges), scan.bearings, np.array(sensor_poses), LIDAR.range_max,
         times=np.arange(len(ranges)) * EVERY / RATE,
     )  # fmt: skip
-    return Log.from_set(scans, np.array(odometry_rows), np.array(true_poses), MOUNT, 0.0)
+    return iv.Log.from_set(scans, np.array(odometry_rows), np.array(true_poses), MOUNT, 0.0)
 
 
 def add_demos(store: SessionStore) -> None:

@@ -12,15 +12,11 @@ from functools import cached_property
 from threading import RLock
 from typing import Generic, Protocol, TypeVar
 
-from isovist.atlas.base import Atlas
-from isovist.atlas.data.atlas2d import PlaneAtlas
-from isovist.atlas.data.surfaces import bare_walls
-from isovist.errors import ErrorCode, InputError
+import isovist as iv
+from isovist.apps.web.errors import RefusedError
+from isovist.atlas import PlaneAtlas, bare_walls
 from isovist.maps.base import Map
 from isovist.sensing.cloud_log import CloudLog
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.log import Log
-from isovist.sensing.scan import Scan
 
 
 class HasName(Protocol):
@@ -45,7 +41,7 @@ class Site:
     """
 
     name: str
-    atlas: Atlas
+    atlas: iv.Atlas
     world: Map | None = None
 
     @cached_property
@@ -57,14 +53,8 @@ class Site:
     def atlas2d(self) -> PlaneAtlas:
         """The atlas, if the map is 2D; raises an error for a 3D map."""
         if not isinstance(self.atlas, PlaneAtlas):
-            raise InputError("This needs a 2D map. Choose one.", code="wrong_dimension")
+            raise iv.InputError("This needs a 2D map. Choose one.", code="wrong_dimension")
         return self.atlas
-
-
-class NotStoredError(InputError):
-    """Raised for a key that is not stored, or no longer."""
-
-    code: ErrorCode = "not_found"
 
 
 class LruStore(Generic[NamedT]):
@@ -98,7 +88,9 @@ class LruStore(Generic[NamedT]):
             if key not in self._entries and key in self._demos:
                 self.put(key, self._demos[key][1](), is_pinned=True)
             if key not in self._entries:
-                raise NotStoredError(f"The {self.kind} is no longer stored. Drop its file again.")
+                raise RefusedError(
+                    404, f"The {self.kind} is no longer stored. Drop its file again."
+                )
             self._entries.move_to_end(key)
             return self._entries[key]
 
@@ -127,15 +119,15 @@ class SessionStore:
     def __init__(self) -> None:
         self.sites: LruStore[Site] = LruStore("map", 24)
         self.libraries: LruStore[Named[dict[str, str]]] = LruStore("library", 4)
-        self.scans: LruStore[Named[Scan | CloudScan]] = LruStore("scan", 60)
-        self.logs: LruStore[Named[Log | CloudLog]] = LruStore("log", 4)
+        self.scans: LruStore[Named[iv.Scan | iv.CloudScan]] = LruStore("scan", 60)
+        self.logs: LruStore[Named[iv.Log | CloudLog]] = LruStore("log", 4)
 
     def library_of(self, site: str) -> str:
         """Return the key of the library that a map belongs to, or "" if there is none."""
         keys = (key for key, _ in self.libraries.names())
         return next((k for k in keys if site in self.libraries.get(k).value.values()), "")
 
-    def maps(self, library: str) -> dict[str, Atlas]:
+    def maps(self, library: str) -> dict[str, iv.Atlas]:
         """Return the atlases of a library, by name."""
         keys = self.libraries.get(library).value
         return {name: self.sites.get(key).atlas for name, key in keys.items()}

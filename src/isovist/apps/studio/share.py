@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from isovist.errors import InputError
+import isovist as iv
 
 STATIC = Path(__file__).parent / "static"
 MODULES = ("marks.js", "pens.js", "plan.js", "stage.js", "shared.js")
@@ -22,7 +22,7 @@ def share_page(view: Mapping[str, Any]) -> str:
     """Return a self-contained HTML page of a view that the browser sent."""
     title = view.get("title")
     if not isinstance(title, str) or not isinstance(view.get("marks"), list):
-        raise InputError("A view to share needs a `title` and `marks`.", code="missing")
+        raise iv.InputError("A view to share needs a `title` and `marks`.", code="missing")
     title = title.encode("utf-8", "replace").decode()  # replace half characters
     fields = {name: view.get(name) for name in VIEW_FIELDS}
     # The end of a script cannot stand inside one.

@@ -5,7 +5,7 @@ import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
 
-from isovist.errors import MissingExtraError
+import isovist as iv
 
 log = logging.getLogger("isovist.studio")
 
@@ -35,7 +35,7 @@ class StudioOptions:
 
 def start(options: StudioOptions) -> None:
     """Serve the studio until it is interrupted."""
-    with MissingExtraError.unless_found("The studio", "studio"):
+    with iv.MissingExtraError.unless_found("The studio", "studio"):
         import python_multipart  # noqa: F401
         import uvicorn
 

@@ -5,17 +5,14 @@ from typing import Any
 
 import numpy as np
 
+import isovist as iv
 from isovist.apps.studio.view_models import rounded
 from isovist.apps.web.fields import Fields
 from isovist.arrays import FloatArray
-from isovist.basis import DirectionalBasis
-from isovist.errors import InputError
-from isovist.maps.surfaces.segment_map import SegmentMap
-from isovist.paper.descriptor.descriptor import Descriptor
-from isovist.paper.descriptor.quadrature import Exact, SegmentView
+from isovist.paper import Exact, paper_room
+from isovist.paper.descriptor.quadrature import SegmentView
 from isovist.paper.descriptor.shadows import find_jumps
-from isovist.paper.example import TRUE_PLACE, paper_room, profile_of
-from isovist.paper.gram.gram import Gram
+from isovist.paper.example import TRUE_PLACE, profile_of
 from isovist.poses import unit_vectors
 from isovist.report.figures.plans import outline_of
 
@@ -25,7 +22,7 @@ PROFILES = ("softmax", "bump", "cosine")
 
 
 @lru_cache(maxsize=1)
-def room() -> SegmentMap:
+def room() -> iv.SegmentMap:
     """Return the room of the paper's example."""
     return paper_room()
 
@@ -33,9 +30,9 @@ def room() -> SegmentMap:
 @lru_cache(maxsize=32)
 def _operators(
     channels: int, temperature: float, profile: str
-) -> tuple[DirectionalBasis, Descriptor, Gram]:
-    basis = DirectionalBasis.circle(channels, profile=profile_of(profile, temperature))
-    return basis, Descriptor(basis, quadrature=Exact(1e-10)), Gram.from_basis(basis)
+) -> tuple[iv.DirectionalBasis, iv.Descriptor, iv.Gram]:
+    basis = iv.DirectionalBasis.circle(channels, profile=profile_of(profile, temperature))
+    return basis, iv.Descriptor(basis, quadrature=Exact(1e-10)), iv.Gram.from_basis(basis)
 
 
 def theory_at(fields: Fields) -> dict[str, Any]:
@@ -43,7 +40,7 @@ def theory_at(fields: Fields) -> dict[str, Any]:
     world = room()
     profile = fields.text("profile", "softmax")
     if profile not in PROFILES:
-        raise InputError.about("profile", f"must be {', '.join(PROFILES)}, got {profile}.")
+        raise iv.InputError.about("profile", f"must be {', '.join(PROFILES)}, got {profile}.")
     channels = fields.count("channels", 8, low=3, high=64)
     temperature = fields.number("temperature", 0.5, low=0.02, high=2.0)
     basis, descriptor, gram = _operators(channels, temperature, profile)
@@ -75,7 +72,7 @@ def _free_point(fields: Fields, x: str, y: str) -> FloatArray:
     """Return a point of a request, which must be in the free space of the room."""
     point = np.array(fields.position(x, y))
     if not room().contains(point):
-        raise InputError(
+        raise iv.InputError(
             f"A point must lie in the free space of the room, got ({point[0]:.2f}, "
             f"{point[1]:.2f}).",
             code="not_free",
@@ -84,7 +81,7 @@ def _free_point(fields: Fields, x: str, y: str) -> FloatArray:
 
 
 def _comparison(
-    descriptor: Descriptor, gram: Gram, F: FloatArray, other: FloatArray
+    descriptor: iv.Descriptor, gram: iv.Gram, F: FloatArray, other: FloatArray
 ) -> dict[str, Any]:
     """Compare the descriptor F of a point with that of another point."""
     F_other, _ = descriptor.at(room(), other)
@@ -97,7 +94,7 @@ def _comparison(
     }
 
 
-def shadows_of(world: SegmentMap, point: FloatArray) -> FloatArray:
+def shadows_of(world: iv.SegmentMap, point: FloatArray) -> FloatArray:
     """Return the corners that hide walls and the wall points behind them, shape (k, 4), in m."""
     block = point[None, :]
     jumps = find_jumps(SegmentView.of(world, block))

@@ -10,23 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+import isovist as iv
 from isovist.apps.studio.session_store import Site
 from isovist.arrays import FloatArray
-from isovist.atlas.base import AnyScan, Atlas
-from isovist.atlas.data.atlas2d import PlaneAtlas
-from isovist.atlas.data.atlas3d import SpaceAtlas
-from isovist.compute.likelihood.beam_model import EXPLAINED
-from isovist.localization.answer import Answer, Estimate
+from isovist.atlas import PlaneAtlas, SpaceAtlas
+from isovist.atlas.base import AnyScan
+from isovist.compute import EXPLAINED
+from isovist.localization import best_headings, site_of
 from isovist.localization.contrast import TELLING, rate_at
-from isovist.localization.maps import AnyMaps, placed, site_of
-from isovist.localization.search import best_headings
-from isovist.localization.settings import LocalizationSettings
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
-from isovist.poses import AnyPose, Pose, Pose3
-from isovist.report.answers import chance_text, estimate_text, pose_json, spread_text
+from isovist.localization.maps import AnyMaps, placed
+from isovist.poses import AnyPose
+from isovist.report import chance_text, slice_of
+from isovist.report.answers import estimate_text, pose_json, spread_text
 from isovist.report.figures.cells import known_bounds
-from isovist.report.figures.space import slice_of
-from isovist.sensing.scan import Scan
 
 MAX_BEAMS = {2: 720, 3: 4000}
 MAX_WALL_POINTS = 500_000
@@ -43,7 +39,7 @@ def rounded(values: Any, digits: int = 3) -> list[Any]:
     return list(np.where(np.isfinite(array), array, None).tolist())  # type: ignore[call-overload]
 
 
-def plan_of(atlas: Atlas) -> OccupancyMap:
+def plan_of(atlas: iv.Atlas) -> iv.OccupancyMap:
     """Return the 2D map of an atlas; of a 3D map, the slice at the height of the nodes."""
     if isinstance(atlas, PlaneAtlas):
         return atlas.world
@@ -82,10 +78,10 @@ def start_of(site: Site) -> AnyPose:
     if isinstance(atlas, PlaneAtlas):
         clearance = atlas.wall_distance.ravel()[atlas.nodes[central]]
         x, y = places[central[int(np.argmax(clearance))]].tolist()
-        return Pose(x, y, START_YAW_RAD)
+        return iv.Pose(x, y, START_YAW_RAD)
     distance = np.hypot(*(places[central, :2] - middle).T)
     x, y, z = places[central[int(np.argmin(distance))]].tolist()
-    return Pose3(x, y, START_YAW_RAD, z)
+    return iv.Pose3(x, y, START_YAW_RAD, z)
 
 
 def plan_png(site: Site) -> bytes:
@@ -102,13 +98,13 @@ def wall_points(site: Site) -> bytes:
     if not isinstance(atlas, SpaceAtlas):
         return b""
     index, codes = atlas.world.grid.surface(corners=True)
-    index = index[codes == Cell.OCCUPIED]
+    index = index[codes == iv.Cell.OCCUPIED]
     if len(index) > MAX_WALL_POINTS:
         index = index[np.linspace(0, len(index) - 1, MAX_WALL_POINTS).astype(np.int64)]
     return atlas.world.centres(index).astype("<f4").tobytes()
 
 
-def estimate_scene(estimate: Estimate) -> dict[str, Any]:
+def estimate_scene(estimate: iv.Estimate) -> dict[str, Any]:
     """Return the texts of an estimate, and its ellipse: half axes in m and direction in rad."""
     return {
         "ellipse": rounded(estimate.ellipse(), 4),
@@ -118,7 +114,7 @@ def estimate_scene(estimate: Estimate) -> dict[str, Any]:
     }
 
 
-def answer_scene(maps: AnyMaps, scan: AnyScan, answer: Answer) -> dict[str, Any]:
+def answer_scene(maps: AnyMaps, scan: AnyScan, answer: iv.Answer) -> dict[str, Any]:
     """Return the ends of beams in the robot frame, and which of them fit or refute each estimate.
 
     `fits` has a string per estimate with a letter per beam: "1" if the beam fits, else "0".
@@ -129,7 +125,7 @@ def answer_scene(maps: AnyMaps, scan: AnyScan, answer: Answer) -> dict[str, Any]
     scan_in_range = scan.within(atlas.diagonal)
     if scan_in_range is None or not answer.estimates:
         return {"places": places, "ends": [], "sensor": rounded(scan.T_robot_sensor.vector)}
-    settings = LocalizationSettings()
+    settings = iv.LocalizationSettings()
     beams = atlas.beams(scan_in_range, (MAX_BEAMS[atlas.dimension], 1e-3), settings.block)
     poses = [placed(atlas, estimate).pose for estimate in answer.estimates]
     ratings, kinds = rate_at(atlas, scan_in_range, beams, poses, settings)
@@ -153,19 +149,19 @@ def _letters(codes: NDArray[Any]) -> str:
 
 def scan_ends(scan: AnyScan) -> list[Any]:
     """Return every k-th point where a beam ends, in the frame of the robot, in m."""
-    points = scan.endpoints if isinstance(scan, Scan) else scan.points
+    points = scan.endpoints if isinstance(scan, iv.Scan) else scan.points
     ends: FloatArray = scan.T_robot_sensor.apply(points)
     step = max(1, -(-len(ends) // MAX_SCAN_ENDS))
     return rounded(ends[::step], 2)
 
 
-def search_scene(atlas: Atlas, scan: AnyScan) -> dict[str, Any]:
+def search_scene(atlas: iv.Atlas, scan: AnyScan) -> dict[str, Any]:
     """Rate the nodes of an atlas by the cost of a scan at the best heading, worst first.
 
     `places` are positions of the sensor; `worth` is 1 at the best node and 0 at the worst. In
     large maps only every k-th node is rated.
     """
-    scan_in_range, settings = scan.within(atlas.diagonal), LocalizationSettings()
+    scan_in_range, settings = scan.within(atlas.diagonal), iv.LocalizationSettings()
     window = (
         None
         if scan_in_range is None

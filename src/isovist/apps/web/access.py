@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from isovist.apps.web.errors import body_timeout
 from isovist.apps.web.limits import Limits
-from isovist.apps.web.streams import refusal_json
+from isovist.apps.web.responses import TooLargeError, refusal_json
 from isovist.errors import ErrorCode
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -180,18 +180,6 @@ class Gate:
         return sealed
 
 
-class TooLargeError(Exception):
-    """Raised when the body of a request is larger than the limit, in bytes."""
-
-    def __init__(self, max_bytes: int) -> None:
-        super().__init__(f"The body of this request has at most {max_bytes >> 20} MiB.")
-
-    @property
-    def response(self) -> JSONResponse:
-        """The answer to the client."""
-        return _refuse(413, str(self))
-
-
 def _refuse(status: int, text: str, headers: dict[str, str] | None = None) -> JSONResponse:
     code: ErrorCode = "too_large" if status == 413 else "forbidden"
     return JSONResponse(refusal_json(text, code), status, headers)
@@ -200,7 +188,7 @@ def _refuse(status: int, text: str, headers: dict[str, str] | None = None) -> JS
 def _refusal_of_size(headers: Headers, max_bytes: int) -> JSONResponse | None:
     length = headers.get("content-length", "0")
     if not length.isdecimal() or len(length) > 18 or int(length) > max_bytes:
-        return TooLargeError(max_bytes).response
+        return _refuse(413, str(TooLargeError(max_bytes)))
     return None
 
 

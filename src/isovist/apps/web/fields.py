@@ -7,10 +7,8 @@ import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from isovist.errors import InputError
-from isovist.poses import AnyPose, Pose, Pose3
-from isovist.sensing.models.lidar2d import Lidar
-from isovist.sensing.models.spinning import SpinningLidar
+import isovist as iv
+from isovist.poses import AnyPose
 from isovist.storage.files import quote
 
 MAX_COORDINATE = 1e6
@@ -26,14 +24,14 @@ class Fields:
 
     def __init__(self, fields: object, names: Collection[str] | None = None) -> None:
         if not isinstance(fields, Mapping):
-            raise InputError(
+            raise iv.InputError(
                 f"A request is an object with named fields, got {quote(fields)}.",
                 code="unknown_format",
             )
         for name in fields:
             if names is not None and name not in names:
                 allowed = ", ".join(f"`{allowed}`" for allowed in names)
-                raise InputError(f"There is no field {quote(name)}. The fields are {allowed}.")
+                raise iv.InputError(f"There is no field {quote(name)}. The fields are {allowed}.")
         self.values: Mapping[str, Any] = fields
 
     def part(self, name: str) -> "Fields":
@@ -44,7 +42,7 @@ class Fields:
         """Return a field that is a list of nested objects, with a maximum length."""
         rows = self.values.get(name) or []
         if not isinstance(rows, list) or len(rows) > max_count:
-            raise InputError.about(
+            raise iv.InputError.about(
                 name, f"must be a list of at most {max_count}, got {quote(rows)}."
             )
         return [Fields(row) for row in rows]
@@ -57,7 +55,7 @@ class Fields:
         """Return a field that must be a text of at most 200 characters."""
         value = self.values.get(name, default)
         if not isinstance(value, str) or len(value) > 200:
-            raise InputError.about(name, f"must be a short text, got {quote(value)}.")
+            raise iv.InputError.about(name, f"must be a short text, got {quote(value)}.")
         return value
 
     def switch(self, name: str, default: bool = False) -> bool:
@@ -66,14 +64,14 @@ class Fields:
         if value is None:
             return default
         if not isinstance(value, bool):
-            raise InputError.about(name, f"must be true or false, got {quote(value)}.")
+            raise iv.InputError.about(name, f"must be true or false, got {quote(value)}.")
         return value
 
     def number(self, name: str, default: float | None = None, *, low: float, high: float) -> float:
         """Return a field that must be a number within limits."""
         value = self.values.get(name, default)
         if not _is_number(value) or not low <= value <= high:
-            raise InputError.about(
+            raise iv.InputError.about(
                 name, f"must be a number from {low:g} to {high:g}, got {quote(value)}."
             )
         return float(value)
@@ -82,7 +80,7 @@ class Fields:
         """Return a field that must be a whole number within limits."""
         value = self.number(name, default, low=low, high=high)
         if not value.is_integer():
-            raise InputError.about(name, f"must be a whole number, got {value:g}.")
+            raise iv.InputError.about(name, f"must be a whole number, got {value:g}.")
         return int(value)
 
     def row(self, name: str, columns: str, *lengths: int) -> tuple[float, ...]:
@@ -90,7 +88,9 @@ class Fields:
         value = self.values.get(name)
         is_row = isinstance(value, list) and len(value) in lengths
         if not is_row or not all(_is_number(v) and abs(v) <= MAX_COORDINATE for v in value or ()):
-            raise InputError.about(name, f"must be [{columns}] in m and rad, got {quote(value)}.")
+            raise iv.InputError.about(
+                name, f"must be [{columns}] in m and rad, got {quote(value)}."
+            )
         return tuple(float(v) for v in value or ())
 
     def seed(self) -> int:
@@ -107,10 +107,10 @@ class Fields:
         x, y = self.position()
         yaw = self.number("yaw", 0.0, low=-100.0, high=100.0)
         if not self.has("z"):
-            return Pose(x, y, yaw)
-        return Pose3(x, y, yaw, self.number("z", low=-MAX_COORDINATE, high=MAX_COORDINATE))
+            return iv.Pose(x, y, yaw)
+        return iv.Pose3(x, y, yaw, self.number("z", low=-MAX_COORDINATE, high=MAX_COORDINATE))
 
-    def lidar(self, dimension: int) -> Lidar | SpinningLidar:
+    def lidar(self, dimension: int) -> iv.Lidar | iv.SpinningLidar:
         """Return the simulated sensor for a 2D or 3D map; the request gives its view in degrees."""
         range_max = self.number("range_max", 15.0, low=0.2, high=1000.0)
         noise = self.number("noise", 0.03, low=0.0, high=1.0)
@@ -118,12 +118,12 @@ class Fields:
         if dimension == 3:
             rings = self.count("rings", 16, low=1, high=128)
             azimuths = self.count("beams", 450, low=8, high=2000)
-            return SpinningLidar(
+            return iv.SpinningLidar(
                 rings, azimuths=azimuths, range_max=range_max, noise=noise, clutter=clutter
             )
         field_of_view = math.radians(self.number("field_of_view", 270.0, low=1.0, high=360.0))
         beams = self.count("beams", 541, low=2, high=5000)
-        return Lidar(field_of_view, beams, range_max, noise, clutter)
+        return iv.Lidar(field_of_view, beams, range_max, noise, clutter)
 
 
 def _is_number(value: Any) -> bool:

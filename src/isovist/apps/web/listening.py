@@ -2,7 +2,7 @@
 
 import socket
 
-from isovist.errors import InputError
+import isovist as iv
 
 
 def listen(host: str, port: int, application: str = "The studio") -> socket.socket:
@@ -23,7 +23,7 @@ def listen(host: str, port: int, application: str = "The studio") -> socket.sock
     except (OSError, OverflowError) as error:
         listener.close()
         reason = getattr(error, "strerror", None) or error
-        raise InputError(
+        raise iv.InputError(
             f"{application} cannot listen at {host}, port {port}: {reason}. Use another `port`.",
             code="unavailable",
         ) from error

@@ -5,37 +5,16 @@ Each line is a JSON object: `{"progress": 0.4}`, a partial result, or at the end
 """
 
 import json
-import logging
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from starlette.formparsers import MultiPartException
 from starlette.responses import StreamingResponse
 
-from isovist.errors import ErrorCode, IsovistError
+from isovist.apps.web.responses import error_json
 
-log = logging.getLogger("isovist.studio")
-FAILED = "An internal error occurred. The terminal of the program shows it."
 MIN_PROGRESS = 0.02
-
-
-def error_json(error: BaseException) -> dict[str, object]:
-    """Return an error as JSON data: our own errors as they are, others in general words."""
-    if isinstance(error, IsovistError):
-        return error.to_dict()
-    if isinstance(error, MultiPartException):
-        return refusal_json(error.message, "unknown_format")
-    if isinstance(error, MemoryError):
-        return refusal_json("The machine has not enough memory for this request.", "too_large")
-    log.error("a request failed", exc_info=error)
-    return refusal_json(FAILED, "failed")
-
-
-def refusal_json(text: str, code: ErrorCode) -> dict[str, object]:
-    """Return the JSON data of a request that is refused before any work is done."""
-    return {"error": text, "code": code, "field": None}
 
 
 def stream(objects: Iterable[dict[str, Any]]) -> StreamingResponse:

@@ -15,20 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from isovist.atlas.base import Atlas
-from isovist.atlas.build import build
-from isovist.atlas.data.store import read_atlas
-from isovist.errors import FileError
+import isovist as iv
+from isovist.io import has_point_clouds, read_cloud_log
 from isovist.io.formats import format_of, suffixes_of
-from isovist.io.logs.cloud_logs import has_point_clouds, read_cloud_log
-from isovist.io.logs.read import LOG_FORMATS, read_log
-from isovist.io.maps.read import MAP_FORMATS, read_map
+from isovist.io.logs.read import LOG_FORMATS
+from isovist.io.maps.read import MAP_FORMATS
 from isovist.io.scans.read import SCAN_FORMATS
 from isovist.io.settings import LIMITS
 from isovist.sensing.cloud_log import CloudLog
-from isovist.sensing.log import Log
+from isovist.storage import MANIFEST
 from isovist.storage.files import quote
-from isovist.storage.locations import MANIFEST
 
 if TYPE_CHECKING:
     from starlette.datastructures import FormData
@@ -63,7 +59,7 @@ def safe_path(name: str) -> Path:
     parts = tuple(part for part in parts if part not in ("/", ".."))
     names = [_safe_name(part) for part in parts[-2:]]
     if not names or any(part.strip(". ") == "" for part in names):
-        raise FileError(f"{quote(name)} is not a file name. Rename the file.")
+        raise iv.FileError(f"{quote(name)} is not a file name. Rename the file.")
     return Path(*names)
 
 
@@ -79,7 +75,7 @@ def write_uploads(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
     for name, data in files.items():
         path = folder / safe_path(name)
         if path.exists() or path.parent.is_file():
-            raise FileError(
+            raise iv.FileError(
                 f"Two files are called {quote(path.name)}. Rename one.", code="file_exists"
             )
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -102,9 +98,9 @@ def main_file(folder: Path) -> Path:
     mains = [path for path in files if path.suffix.lower() not in IMAGES]
     if not mains:
         names = ", ".join(path.name for path in files[:3])
-        raise FileError(f"{names}: a map needs its .yaml file too. Drop both together.")
+        raise iv.FileError(f"{names}: a map needs its .yaml file too. Drop both together.")
     if len(mains) > 1:
-        raise FileError(
+        raise iv.FileError(
             f"These {len(mains)} files do not belong together. Drop one map, scan or log at a time."
         )
     (main,) = mains
@@ -135,7 +131,7 @@ def _link_image(main: Path, files: list[Path]) -> None:
     name = safe_path(image).name
     path = next((path for path in files if path.name == name), None)
     if path is None:
-        raise FileError(f"{main.name}: its image {quote(name)} is missing. Drop both together.")
+        raise iv.FileError(f"{main.name}: its image {quote(name)} is missing. Drop both together.")
     path.rename(main.parent / name)
     main.write_text(yaml.safe_dump({**fields, "image": name}), encoding="utf-8")
 
@@ -149,7 +145,7 @@ def _check_bag(folder: Path) -> None:
     except (TypeError, KeyError, ValueError):
         return  # the reader says what is wrong
     if not is_inside:
-        raise FileError(f"{folder.name} names files outside of its folder.")
+        raise iv.FileError(f"{folder.name} names files outside of its folder.")
 
 
 def _kitti_folder(folder: Path, files: list[Path]) -> Path:
@@ -189,7 +185,7 @@ def kind_of(main: Path) -> str:
         if format_of(main, formats) is not None:
             return kind
     known = "; ".join(f"{kind}: {' '.join(suffixes_of(rows))}" for kind, rows in tables.items())
-    raise FileError(
+    raise iv.FileError(
         f"{main.name} is neither an atlas nor one of these. {known}.", code="unknown_format"
     )
 
@@ -216,15 +212,17 @@ def read_log_or_clouds(
     scan_topic: str | None = None,
     odometry_topic: str | None = None,
     progress: Progress | None = None,
-) -> Log | CloudLog:
+) -> iv.Log | CloudLog:
     """Read a log of 2D scans or of 3D point clouds."""
     if has_point_clouds(path, scan_topic):
         return read_cloud_log(path, scan_topic=scan_topic, odometry_topic=odometry_topic)
-    return read_log(path, scan_topic=scan_topic, odometry_topic=odometry_topic, progress=progress)
+    return iv.read_log(
+        path, scan_topic=scan_topic, odometry_topic=odometry_topic, progress=progress
+    )
 
 
-def read_atlas_or_map(path: Path, progress: Progress | None = None) -> Atlas:
+def read_atlas_or_map(path: Path, progress: Progress | None = None) -> iv.Atlas:
     """Read the atlas of a folder, or build one from a map file."""
     if path.is_dir():
-        return read_atlas(path)
-    return build(read_map(path), progress=progress)
+        return iv.read_atlas(path)
+    return iv.build(iv.read_map(path), progress=progress)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import isovist as iv
 from isovist.apps.server.requests import Body
-from isovist.atlas.library import Library
 
 Verb = Literal["locate", "prove", "check", "begin", "update", "end"]
 
@@ -34,7 +34,7 @@ class Batch:
         calls: The requests to answer; empty to let the worker only compile its kernels.
     """
 
-    library: Library | None
+    library: iv.Library | None
     calls: Sequence[Call]
 
 

@@ -17,11 +17,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+import isovist as iv
 from isovist.apps.server.processes.messages import Batch, Call, Reply
 from isovist.apps.web.errors import RefusedError, answer_timeout, overloaded
 from isovist.apps.web.limits import Limits
-from isovist.atlas.library import Library
-from isovist.localization.workers import ALONE, ENDED, HEAD, PROTOCOL, EndedError
+from isovist.localization import EndedError
+from isovist.localization.workers import ALONE, ENDED, HEAD, PROTOCOL
 
 MODULE = "isovist.apps.server.processes.worker"
 EXIT_TIMEOUT_S = 5.0
@@ -29,7 +30,7 @@ EXIT_TIMEOUT_S = 5.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Job:
-    library: Library | None
+    library: iv.Library | None
     call: Call
     reply: "asyncio.Future[Reply]"
 
@@ -52,7 +53,7 @@ class WorkerProcess:
         self._limits, self._module, self._environment = limits, module, environment
         self._turn = asyncio.Lock()
         self.process: Process | None = None
-        self._library: Library | None = None
+        self._library: iv.Library | None = None
 
     async def ask(self, batch: Batch) -> list[Reply]:
         """Send requests to the worker and return its replies.
@@ -149,7 +150,7 @@ class WorkerPool:
         self._idle, self._queue = list(self._workers), deque[_Job]()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def warm_up(self, library: Library) -> None:
+    async def warm_up(self, library: iv.Library) -> None:
         """Start all workers and compile the kernels that the maps need, in the first one first."""
         batch, (first, *others) = Batch(library, ()), self._workers
         await first.ask(batch)
@@ -161,7 +162,7 @@ class WorkerPool:
         return min(self._workers, key=lambda worker: robots[id(worker)])
 
     async def ask(
-        self, call: Call, library: Library | None = None, worker: WorkerProcess | None = None
+        self, call: Call, library: iv.Library | None = None, worker: WorkerProcess | None = None
     ) -> Reply:
         """Return the reply of the first idle worker, or of a given worker, within the time limit.
 

@@ -11,23 +11,18 @@ import pickle
 import signal
 from typing import Any, BinaryIO
 
+import isovist as iv
 from isovist.apps.server.processes.messages import Batch, Call, Reply
 from isovist.apps.server.requests import BEGIN, CHECK, LOCATE, Body, pose_of, region_of, spread_of
 from isovist.apps.server.sessions import Robot, Sessions
 from isovist.apps.web.errors import RefusedError, unknown_map
 from isovist.apps.web.fields import Fields
 from isovist.apps.web.limits import Limits
-from isovist.atlas.base import Atlas
-from isovist.atlas.library import Library
-from isovist.compute.registry import active_backend
-from isovist.errors import FileError, InputError, IsovistError
-from isovist.localization.check import check
-from isovist.localization.hints import hints
-from isovist.localization.locate import compile_kernels, locate
+from isovist.compute import active_backend
+from isovist.localization.locate import compile_kernels
 from isovist.localization.workers import answer_each, run
 from isovist.paper import certify_answer
-from isovist.report.answers import answer_json
-from isovist.report.checks import check_json
+from isovist.report import answer_json, check_json
 
 Json = dict[str, Any]
 
@@ -41,7 +36,7 @@ class Worker:
 
     def __init__(self, limits: Limits) -> None:
         self.limits, self.robots = limits, Sessions[Robot](limits)
-        self.library: Library | None = None
+        self.library: iv.Library | None = None
 
     def answer(self, batch: Batch) -> list[Reply]:
         """Answer the requests of a batch, in order."""
@@ -57,7 +52,7 @@ class Worker:
         return [self._reply(call) for call in batch.calls]
 
     @property
-    def _maps(self) -> Library:
+    def _maps(self) -> iv.Library:
         assert self.library is not None  # it comes with the first batch
         return self.library
 
@@ -65,7 +60,7 @@ class Worker:
         reply = Reply()
         try:
             answer = self._answer(call, reply)
-        except IsovistError as error:
+        except iv.IsovistError as error:
             reply.error = error
         else:
             if "verdict" in answer:
@@ -102,19 +97,19 @@ class Worker:
         if options["prove"] and call.verb == "locate":
             reply.needs_proof = True
             return {}
-        answer = locate(maps, scan, **options)
+        answer = iv.locate(maps, scan, **options)
         if has_certificate:
             answer = certify_answer(maps, scan, answer)
-        return answer_json(answer, hints(maps, scan, answer, region=region) if has_hints else ())
+        return answer_json(answer, iv.hints(maps, scan, answer, region=region) if has_hints else ())
 
     def _check(self, body: Body, reply: Reply) -> Json:
         fields, maps = self._fields(body, CHECK, reply)
-        if not isinstance(maps, Atlas):
-            raise InputError(
+        if not isinstance(maps, iv.Atlas):
+            raise iv.InputError(
                 "There are several maps. Give the `map` of the pose.", code="missing", field="map"
             )
         scan, pose, spread = body.scan(fields), pose_of(fields), spread_of(fields)
-        return check_json(check(maps, scan, pose, spread, thorough=fields.switch("thorough")))
+        return check_json(iv.check(maps, scan, pose, spread, thorough=fields.switch("thorough")))
 
     def _begin(self, call: Call, reply: Reply) -> Json:
         fields, maps = self._fields(call.body, BEGIN, reply)
@@ -123,7 +118,7 @@ class Worker:
 
     def _fields(
         self, body: Body, names: tuple[str, ...], reply: Reply
-    ) -> tuple[Fields, Atlas | Library]:
+    ) -> tuple[Fields, iv.Atlas | iv.Library]:
         """Return the fields of a request and its map, or all maps if it names none of several."""
         fields = body.fields(names)
         name = fields.text("map")
@@ -136,15 +131,15 @@ class Worker:
             raise unknown_map(name)
         try:
             return fields, self._maps[name]
-        except FileError as error:  # of the folder, not of the request
+        except iv.FileError as error:  # of the folder, not of the request
             raise RefusedError(503, str(error), self.limits.retry_after_s) from error
 
 
-def _region_of(fields: Fields, maps: Atlas | Library) -> Any:
+def _region_of(fields: Fields, maps: iv.Atlas | iv.Library) -> Any:
     """Return the search region of a request, which needs one map."""
     region = region_of(fields)
-    if region is not None and not isinstance(maps, Atlas):
-        raise InputError.about(
+    if region is not None and not isinstance(maps, iv.Atlas):
+        raise iv.InputError.about(
             ("near", "heading"), "are about one map. Give its name as `map`.", code="missing"
         )
     return region
