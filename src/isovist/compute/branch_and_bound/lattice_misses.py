@@ -8,30 +8,19 @@ once it misses too much.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.compute.infra.compiled import inline, kernel
 
-Codes = NDArray[np.uint8]
-
 
 @inline
-def _take_hits(codes: Codes, mask: int, counts: Codes) -> None:
+def _take_hits(codes, mask, counts):
     """Subtract one for each square that has one of the bits of a mask. Shapes (n,)."""
     for j in range(len(counts)):
         counts[j] = np.uint8(counts[j] - np.uint8((codes[j] & mask) != 0))
 
 
 @kernel("u1[:,:,:,::1], i8[:,:,::1], u1[::1], i8[:,::1] -> u1[:,:,::1]", over="offsets")
-def count_misses(
-    first: int,
-    last: int,
-    codes: Codes,
-    offsets: NDArray[np.int64],
-    masks: Codes,
-    spans: NDArray[np.int64],
-    counts: Codes,
-) -> None:
+def count_misses(first, last, codes, offsets, masks, spans, counts):
     """Count the beams that end in squares without their bits, for each box and heading.
 
     Args:

@@ -24,12 +24,8 @@ z, ends behind a wall by more than s(z), or |z − r| ≥ U beyond where it ente
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.compute.infra.compiled import inline, kernel, subroutine
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 BEAMS_PER_PASS = 4
 """Beams that are looked up before boxes are dropped."""
@@ -50,10 +46,7 @@ def rating_bound(model, z, miss, dark):
 
 
 @kernel("f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8 -> u2[:,::1], f8[::1]", over="lengths")
-def tabulate(
-    first: int, last: int, model: Floats, lengths: Floats, walls: Floats, frontiers: Floats,
-    box_reach: Floats, unit: float, tables: NDArray[np.uint16], tops: Floats,
-) -> None:  # fmt: skip
+def tabulate(first, last, model, lengths, walls, frontiers, box_reach, unit, tables, tops):
     """Tabulate the deficits of beams by code, in parts of a nat, rounded down.
 
     Args:
@@ -122,18 +115,7 @@ def _add_any_count(flat, shape, offsets, tables, budget, places, sums, index, bo
 @kernel(
     "u1[:,::1], i8[:,::1], i4[:,::1], i4[:,:,::1], u2[:,::1], i8 -> i4[::1], i8[::1]", over="tasks"
 )
-def bound(
-    first: int,
-    last: int,
-    codes: NDArray[np.uint8],
-    tasks: Integers,
-    places: NDArray[np.int32],
-    offsets: NDArray[np.int32],
-    tables: NDArray[np.uint16],
-    budget: int,
-    deficits: NDArray[np.int32],
-    lookups: Integers,
-) -> None:
+def bound(first, last, codes, tasks, places, offsets, tables, budget, deficits, lookups):
     """Sum the deficits of boxes, and drop them as soon as the budget is spent.
 
     Args:

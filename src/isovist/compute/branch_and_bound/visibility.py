@@ -14,17 +14,12 @@ space, nothing is claimed.  Lines far from anything but free cells are jumped ov
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.compute.branch_and_bound.upper_bounds import rating_bound
 from isovist.compute.fitting.endpoints import distance_at
 from isovist.compute.infra.compiled import kernel, subroutine
 from isovist.compute.likelihood.beam_model import SLACK, SLACK_SHARE, WALL
 from isovist.compute.rays.grid2d import cast_ray
-
-Words = NDArray[np.uint64]
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 NO_BITS, FIRST_BIT = np.uint64(0), np.uint64(1)
 MAX_WEDGE_BITS = 62
@@ -156,27 +151,9 @@ def meets_wall(walls, unknown, clear, x, y, a, b, angle, reach):
     over="boxes",
 )
 def bound_small_boxes(
-    first: int,
-    last: int,
-    field: NDArray[np.float32],
-    codes: NDArray[np.uint8],
-    pad: int,
-    frontiers: Floats,
-    walls: tuple[Words, ...],
-    unknown: tuple[Words, ...],
-    clear: NDArray[np.uint8],
-    cell: float,
-    model: Floats,
-    ends: Floats,
-    boxes: Floats,
-    a: float,
-    b: float,
-    through_deficits: Floats,
-    tops: Floats,
-    budget: float,
-    deficits: Floats,
-    wedge_counts: Integers,
-) -> None:
+    first, last, field, codes, pad, frontiers, walls, unknown, clear, cell, model, ends, boxes, a,
+    b, through_deficits, tops, budget, deficits, wedge_counts,
+):  # fmt: skip
     """Bound the deficits of small boxes, in nats, by ends of beams and by walls in between.
 
     Distances are interpolated here, which changes by at most √2 times the way.

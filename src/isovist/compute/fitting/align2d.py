@@ -11,13 +11,9 @@ noise s_k of its own has σ_k² = σ² + s_k² in place of σ², and its weight 
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.compute.fitting.endpoints import SUM_COUNT, pack_ends, padded_beams, sum_ends
 from isovist.compute.infra.compiled import kernel
-
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
 
 POSES_PER_PART = 8
 """Poses that are fitted, or rated, in about the time that it takes to wake a helper."""
@@ -32,10 +28,7 @@ YAW_DAMPING = 0.1
     over="poses",
     block=POSES_PER_PART,
 )
-def align_2d(
-    first: int, last: int, field: Singles, ends: Floats, noise: Floats, widths: Floats,
-    damping: float, poses: Floats, normal: Floats,
-) -> None:  # fmt: skip
+def align_2d(first, last, field, ends, noise, widths, damping, poses, normal):
     """Improve poses, each by itself.
 
     Args:

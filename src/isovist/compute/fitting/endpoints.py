@@ -14,7 +14,6 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 from isovist.compute.infra.compiled import inline
 from isovist.compute.infra.simd import (
@@ -28,9 +27,6 @@ from isovist.compute.infra.simd import (
 )
 from isovist.compute.infra.threads import numba_config
 
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
-
 # Beams farther from walls than this many σ get the weight 0.
 CUTOFF_SIGMAS = 3.5
 # Exponent of a weight at that distance.
@@ -43,13 +39,13 @@ SUM_COUNT = 11
 
 
 @inline
-def padded_beams(m: int) -> int:
+def padded_beams(m):
     """Return the number of beams after filling the last vector."""
     return (m + FLOAT_LANES - 1) // FLOAT_LANES * FLOAT_LANES
 
 
 @inline
-def _value_inside(field: Singles, x: float, y: float):  # type: ignore[no-untyped-def]
+def _value_inside(field, x, y):
     """Interpolate the value and gradient at the point of the grid nearest to (x, y).
 
     The last two are the way from that point to (x, y).
@@ -72,7 +68,7 @@ def _value_inside(field: Singles, x: float, y: float):  # type: ignore[no-untype
 
 
 @inline
-def distance_at(field: Singles, x: float, y: float) -> tuple[float, float, float]:
+def distance_at(field, x, y):
     """Interpolate the distance and its gradient bilinearly at (x, y), in cells.
 
     Values sit at the centres of cells.
@@ -88,10 +84,7 @@ def distance_at(field: Singles, x: float, y: float) -> tuple[float, float, float
     return value, slope_x, slope_y
 
 
-def sum_ends_scalar(
-    field: Singles, ends: Singles, at: tuple[int, int], place: tuple[float, ...], scale: Singles,
-    share: Singles, sums: Floats,
-) -> None:  # fmt: skip
+def sum_ends_scalar(field, ends, at, place, scale, share, sums):
     """Sum the normal equations of `fitting.align2d` over the beams.
 
     Σ w J Jᵀ as xx, xy, xa, yy, ya, aa, then Σ w, Σ w e² and Σ w J e.
@@ -117,9 +110,7 @@ def sum_ends_scalar(
             sums[j] += w * term
 
 
-def end_distances_scalar(
-    field: Singles, ends: Singles, at: tuple[int, int], place: tuple[float, ...], near: Singles
-) -> None:
+def end_distances_scalar(field, ends, at, place, near):
     """Write D at the end of each beam into `near` (m,).
 
     The other arguments are those of `sum_ends_scalar`.
@@ -133,9 +124,9 @@ def end_distances_scalar(
 class _EndLookup:
     """Emit code that looks up D at the ends of a vector of beams, all from one pose."""
 
-    def __init__(self, context: Any, builder: Any, kinds: Any, arguments: Any) -> None:
+    def __init__(self, context, builder, kinds, arguments):
         self.context, self.builder, self.kinds = context, builder, kinds
-        self.wide, self.index = ir.VectorType(ir.FloatType(), FLOAT_LANES), ir.IntType(64)
+        self.vector_type, self.index = ir.VectorType(ir.FloatType(), FLOAT_LANES), ir.IntType(64)
         field, self.ends, at, place = arguments[:4]
         grid = cgutils.create_struct_proxy(kinds[0])(context, builder, value=field)
         height, self.width = cgutils.unpack_tuple(builder, grid.shape, 2)
@@ -153,23 +144,23 @@ class _EndLookup:
         ends = cgutils.create_struct_proxy(kinds[1])(context, builder, value=self.ends)
         _two, self.count = cgutils.unpack_tuple(builder, ends.shape, 2)
 
-    def spread(self, value: Any) -> FloatVector:
+    def spread(self, value):
         """Broadcast a float64 to all lanes as float32."""
         single = self.builder.fptrunc(value, ir.FloatType())
-        return FloatVector(self.builder, broadcast(self.builder, single, self.wide))
+        return FloatVector(self.builder, broadcast(self.builder, single, self.vector_type))
 
-    def _from_int(self, value: Any) -> FloatVector:
+    def _from_int(self, value):
         return self.spread(self.builder.sitofp(value, ir.DoubleType()))
 
-    def place(self, array: Any, kind: Any, k: Any) -> Any:
+    def place(self, array, kind, k):
         """Return the pointer to the numbers of an array from k on."""
-        return vector_pointer(self.context, self.builder, self.wide, array, kind, k)
+        return vector_pointer(self.context, self.builder, self.vector_type, array, kind, k)
 
-    def load(self, array: Any, kind: Any, k: Any) -> FloatVector:
+    def load(self, array, kind, k):
         """Load the numbers of an array from k on."""
         return FloatVector(self.builder, self.builder.load(self.place(array, kind, k), align=4))
 
-    def _pairs(self, cells: list[Any]) -> tuple[FloatVector, FloatVector]:
+    def _pairs(self, cells):
         """Load the values of some cells, and of the cell to the right of each."""
         builder, two = self.builder, ir.VectorType(ir.FloatType(), 2)
         parts = [builder.load(builder.bitcast(c, two.as_pointer()), align=4) for c in cells]
@@ -185,7 +176,7 @@ class _EndLookup:
             columns.append(FloatVector(builder, builder.shuffle_vector(pairs, pairs, mask)))
         return columns[0], columns[1]
 
-    def sample(self, k: Any) -> tuple[FloatVector, ...]:
+    def sample(self, k):
         """Return R q of the beams from k on, and D and its gradient there."""
         builder = self.builder
         qx = self.load(self.ends, self.kinds[1], k)
@@ -214,7 +205,7 @@ class _EndLookup:
         below, above = a * low + c00, a * high + c10
         dy = above - below
         values = [b * dy + below, b * (high - low) + low, dy]
-        slots = [cgutils.alloca_once(builder, self.wide) for _ in values]
+        slots = [cgutils.alloca_once(builder, self.vector_type) for _ in values]
         for value, where in zip(values, slots, strict=True):
             builder.store(value.value, where)
         ox, oy = p - u, q - v
@@ -234,8 +225,8 @@ def sum_ends_vector(_typing, field, ends, at, place, scale, share, sums):
     def code(context, builder, signature, arguments):
         kinds, of = signature.args, _EndLookup(context, builder, signature.args, arguments)
         scale_, share_, sums_ = arguments[4:]
-        slots = [cgutils.alloca_once(builder, of.wide) for _ in range(SUM_COUNT)]
-        zero = ir.Constant(of.wide, [0.0] * FLOAT_LANES)
+        slots = [cgutils.alloca_once(builder, of.vector_type) for _ in range(SUM_COUNT)]
+        zero = ir.Constant(of.vector_type, [0.0] * FLOAT_LANES)
         for where in slots:
             builder.store(zero, where)
         with loop(builder, of.count, FLOAT_LANES) as (k, _):
@@ -281,7 +272,7 @@ _near: Any = end_distances_scalar if numba_config.DISABLE_JIT else end_distances
 
 
 @inline
-def _nearest_cell(field: Singles, x: float, y: float) -> tuple[int, int]:
+def _nearest_cell(field, x, y):
     """Return the cell of the grid nearest to (x, y); the first one for NaN."""
     height, width = field.shape
     column = int(min(x, width - 1.0)) if x > 0.0 else 0
@@ -290,10 +281,7 @@ def _nearest_cell(field: Singles, x: float, y: float) -> tuple[int, int]:
 
 
 @inline
-def sum_ends(
-    field: Singles, ends: Singles, x: float, y: float, yaw: float, scale: Singles, share: Singles,
-    sums: Floats,
-) -> None:  # fmt: skip
+def sum_ends(field, ends, x, y, yaw, scale, share, sums):
     """Sum the normal equations (`sum_ends_scalar`) for a pose at (x, y) in cells.
 
     The field has at least two cells each way.
@@ -304,16 +292,14 @@ def sum_ends(
 
 
 @inline
-def end_distances(
-    field: Singles, ends: Singles, x: float, y: float, yaw: float, near: Singles
-) -> None:
+def end_distances(field, ends, x, y, yaw, near):
     """Write D at the end of each beam (`end_distances_scalar`) for a pose at (x, y) in cells."""
     at = _nearest_cell(field, x, y)
     _near(field, ends, at, (x - at[0], y - at[1], math.cos(yaw), math.sin(yaw)), near)
 
 
 @inline
-def pack_ends(ends: Floats, unit: float, out: Singles) -> None:
+def pack_ends(ends, unit, out):
     """Write ends (m, 2) in m into `out` (2, `padded_beams`) in cells."""
     out[:] = 0.0
     for k in range(len(ends)):

@@ -14,13 +14,9 @@ This is what `compute.fitting.align2d` would find after a fit at the right place
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.compute.fitting.endpoints import CUTOFF_SIGMAS, distance_at
 from isovist.compute.infra.compiled import inline, kernel
-
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
 
 RULE = ((0.0, 2.0 / 3.0), (math.sqrt(3.0), 1.0 / 6.0), (-math.sqrt(3.0), 1.0 / 6.0))
 # Inputs are finite, so comparisons need not think of NaN: this lets them run four at a time.
@@ -28,13 +24,13 @@ ASSUME_FINITE = {"nnan", "nsz"}
 
 
 @inline(fastmath=ASSUME_FINITE)
-def _term(f: np.float32, o: np.float32, low: np.float32, high: np.float32) -> np.float32:
+def _term(f, o, low, high):
     """Return one clipped term of (1) of `compute.search.correlate`."""
     return abs(min(max(o - f, low), high))
 
 
 @inline(fastmath=ASSUME_FINITE)
-def _add_cost(f: Singles, o: np.float32, low: np.float32, high: np.float32, cost: Singles) -> None:
+def _add_cost(f, o, low, high, cost):
     """Add one term of (1) of `compute.search.correlate` for all headings; f starts there."""
     for k in range(len(cost)):
         cost[k] += _term(f[k], o, low, high)
@@ -45,18 +41,8 @@ def _add_cost(f: Singles, o: np.float32, low: np.float32, high: np.float32, cost
     over="places",
 )
 def sum_information(
-    first: int,
-    last: int,
-    field: Singles,
-    places: Floats,
-    ranges: Singles,
-    angles: Floats,
-    blocks: NDArray[np.int16],
-    noise: float,
-    width: float,
-    normal: Singles,
-    counts: NDArray[np.int16],
-) -> None:
+    first, last, field, places, ranges, angles, blocks, noise, width, normal, counts
+):
     """Sum the normal matrices of the visible walls, for every place and heading.
 
     Args:
@@ -120,20 +106,7 @@ def sum_information(
     "f4[:,:,:], b1[:,::1], f4[:,:,::1], b1[:,:,::1], i8, f8, f8 -> i8[:,::1], f4[:,::1], i8[:,::1]",
     over="views",
 )
-def rank_views(
-    first: int,
-    last: int,
-    nodes: Singles,
-    near: NDArray[np.bool_],
-    views: Singles,
-    mask: NDArray[np.bool_],
-    min_turn: int,
-    short: float,
-    long: float,
-    order: NDArray[np.int64],
-    costs: Singles,
-    turns: NDArray[np.int64],
-) -> None:
+def rank_views(first, last, nodes, near, views, mask, min_turn, short, long, order, costs, turns):
     """Sort the candidate nodes of each view by their cost, the most alike first.
 
     The cost is (1) of `compute.search.correlate`, the least over all headings; where the node is

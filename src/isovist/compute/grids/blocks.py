@@ -10,7 +10,6 @@ first along z, then along y, then along x. Farther cells give at least T, and th
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.compute.grids.layout import (
     BLOCK_MASK,
@@ -23,15 +22,9 @@ from isovist.compute.infra.compiled import kernel, subroutine
 
 FREE, UNKNOWN = 0, 2
 
-Index = NDArray[np.int32]
-Codes = NDArray[np.uint8]
-
 
 @kernel("i4[:,:,::1], u1[:,:,:,::1], i8[::1], i8[::1] -> u1[::1]", over="cells", block=4096)
-def codes_at(
-    first: int, last: int, index: Index, table: Codes, size: NDArray[np.int64],
-    cells: NDArray[np.int64], codes: Codes,
-) -> None:  # fmt: skip
+def codes_at(first, last, index, table, size, cells, codes):
     """Look up the codes of cells by flat index, shape (k,)."""
     last = min(last, len(cells))
     for i in range(first, last):
@@ -47,10 +40,7 @@ def codes_at(
 
 
 @kernel("i4[:,:,::1], u1[:,:,:,::1], i8[::1], i8[:,::1], b1 -> u1[:,:,:,::1]", over="places")
-def faces(
-    first: int, last: int, index: Index, table: Codes, size: NDArray[np.int64],
-    places: NDArray[np.int64], corners: bool, out: Codes,
-) -> None:  # fmt: skip
+def faces(first, last, index, table, size, places, corners, out):
     """Extract the cells that have a face to a free cell; the others get code 0.
 
     places (k, 3): z, y, x of the blocks of rows FIRST_OWN_ROW and after, in order; corners: an edge
@@ -183,10 +173,7 @@ def _lower_larger(line, floor, out):
 
 
 @kernel("i4[:,:,::1], u1[:,:,:,::1], i8[:,::1], i8 -> u2[:,:,:,::1]", over="places")
-def squares(
-    first: int, last: int, index: Index, marks: Codes, places: NDArray[np.int64], margin: int,
-    out: NDArray[np.uint16],
-) -> None:  # fmt: skip
+def squares(first, last, index, marks, places, margin, out):
     """Compute D² of (1) to the marked cells, at most margin², in cells, exact below that.
 
     places (k, 3): z, y, x of blocks; out (k, n, n, n) with n = BLOCK_SIDE + 1: the first cells of
@@ -217,9 +204,7 @@ def squares(
 
 
 @kernel("i4[:,:,::1], u1[:,:,:,::1], i8[:,::1] -> u1[:,:,:,::1]", over="places")
-def moves(
-    first: int, last: int, index: Index, table: Codes, places: NDArray[np.int64], out: Codes
-) -> None:
+def moves(first, last, index, table, places, out):
     """Compute the codes that rays of `compute.rays.grid3d` jump by.
 
     For free cells it is 2 + D∞ of (1) to the nearest cell that is not free.

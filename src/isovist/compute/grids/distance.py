@@ -14,7 +14,6 @@ numbers, and exact.  The larger of both differences, as a king moves, takes two 
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.compute.infra.compiled import kernel, subroutine
 
@@ -24,18 +23,8 @@ MAX_MOVES = 253
 """Largest number of moves: with two codes besides it fits a byte."""
 
 
-Bytes = NDArray[np.uint8]
-Flags = NDArray[np.bool_]
-
-
 @kernel("b1[:,::1], i8[::1] -> i4[:,::1]", over="columns", block=64)
-def along_columns(
-    first: int,
-    last: int,
-    mask: Flags,
-    columns: NDArray[np.int64],
-    column_distances: NDArray[np.int32],
-) -> None:
+def along_columns(first, last, mask, columns, column_distances):
     """Compute g of (1) for every cell, in cells.
 
     Args:
@@ -56,9 +45,7 @@ def along_columns(
 
 
 @kernel("i4[:,::1] -> f4[:,::1]", over="column_distances")
-def along_rows(
-    first: int, last: int, column_distances: NDArray[np.int32], distance: NDArray[np.float32]
-) -> None:
+def along_rows(first, last, column_distances, distance):
     """Compute D of (1) in cells, shape (height, width); infinite if the set is empty."""
     width = column_distances.shape[1]
     below = np.empty(width, dtype=np.int64)
@@ -93,7 +80,7 @@ def along_rows(
 
 
 @subroutine
-def _lower_row(neighbour_row: Bytes, row: Bytes) -> None:
+def _lower_row(neighbour_row, row):
     """Lower a row to one move more than the nearest of three cells beside. Shapes (width,)."""
     width, step = len(row), np.uint8(1)
     for x in range(1, width - 1):
@@ -106,7 +93,7 @@ def _lower_row(neighbour_row: Bytes, row: Bytes) -> None:
 
 
 @kernel("b1[:,::1] -> u1[:,::1]")
-def king_moves(free: Flags, moves: Bytes) -> None:
+def king_moves(free, moves):
     """Count the moves of a king to the nearest cell that is not free, at most `MAX_MOVES`.
 
     Shapes (height, width).

@@ -1,9 +1,9 @@
-"""Read cells and distances of a 3D grid, stored whole or by blocks.
+"""Read cells and distances of a 3D grid, stored whole or by blocks (`maps.grid3d.ray_fields`).
 
-A grid that is whole is one array: codes with a border of one cell, or distances.  One that comes by
-blocks is a tuple of index, table and size along z, y and x, and of the distances by their numbers
-in the table where it holds those.  Kernels are compiled for the one or for the other: a test which
-it is, for every cell, would take longer than the rest.
+A whole grid is one array: codes with a border of one cell, or distances. A grid by blocks is a
+tuple of index, table and size along z, y and x; for distances also of their values, by the numbers
+in the table. Kernels are compiled for one of the two, since a test for every cell would take longer
+than the rest.
 """
 
 from typing import Any
@@ -18,14 +18,17 @@ from isovist.compute.rays.grid2d import EDGE, FREE
 types: Any = numba_types
 
 
-def size_of(skip, axis):
-    """Return the number of cells along x, y or z."""
-    return (_size_of_blocks if isinstance(skip, tuple) else _size_of_whole)(skip, axis)
+def _by_layout(of_whole, of_blocks):
+    """Make a function that reads a grid of either layout, decided when a kernel is compiled."""
 
+    def read(grid, *arguments):
+        return (of_blocks if isinstance(grid, tuple) else of_whole)(grid, *arguments)
 
-@overload(size_of, strict=False)
-def _(skip, *_rest):
-    return _size_of_blocks if isinstance(skip, types.BaseTuple) else _size_of_whole
+    @overload(read, strict=False)
+    def _(grid, *_arguments):
+        return of_blocks if isinstance(grid, types.BaseTuple) else of_whole
+
+    return read
 
 
 def _size_of_whole(skip, axis):
@@ -34,16 +37,6 @@ def _size_of_whole(skip, axis):
 
 def _size_of_blocks(skip, axis):
     return skip[2][2 - axis]
-
-
-def code_at(skip, x, y, z):
-    """Return the code of a cell: EDGE beyond the grid, FREE_BLOCK in a block that is all free."""
-    return (_code_of_blocks if isinstance(skip, tuple) else _code_of_whole)(skip, x, y, z)
-
-
-@overload(code_at, strict=False)
-def _(skip, *_rest):
-    return _code_of_blocks if isinstance(skip, types.BaseTuple) else _code_of_whole
 
 
 def _code_of_whole(skip, x, y, z):
@@ -61,18 +54,6 @@ def _code_of_blocks(skip, x, y, z):
     return code
 
 
-def last_free(skip, code, at, step, axis):
-    """Return the last cell along an axis of the free box around a cell `at` (3,) with a code."""
-    return (_last_of_blocks if isinstance(skip, tuple) else _last_of_whole)(
-        skip, code, at, step, axis
-    )
-
-
-@overload(last_free, strict=False)
-def _(skip, *_rest):
-    return _last_of_blocks if isinstance(skip, types.BaseTuple) else _last_of_whole
-
-
 def _last_of_whole(_skip, code, at, step, axis):
     return at[axis] + step[axis] * (code - FREE)
 
@@ -80,25 +61,12 @@ def _last_of_whole(_skip, code, at, step, axis):
 def _last_of_blocks(skip, code, at, step, axis):
     stop = at[axis] + step[axis] * (code - FREE)
     if code == FREE_BLOCK and step[axis] != 0:
-        # So many blocks around this one are free, itself among them.
+        # A negative row is the number of free blocks around this one, itself included.
         free = -np.int64(skip[0][at[2] >> BLOCK_SHIFT, at[1] >> BLOCK_SHIFT, at[0] >> BLOCK_SHIFT])
         block = at[axis] >> BLOCK_SHIFT
-        stop = (
-            ((block + free) << BLOCK_SHIFT) - 1
-            if step[axis] > 0
-            else (block - free + 1) << BLOCK_SHIFT
-        )
+        first, end = (block - free + 1) << BLOCK_SHIFT, (block + free) << BLOCK_SHIFT
+        stop = end - 1 if step[axis] > 0 else first
     return min(max(stop, 0), skip[2][2 - axis] - 1)
-
-
-def extent_of(field, axis):
-    """Return the number of distances along x, y or z."""
-    return (_extent_of_blocks if isinstance(field, tuple) else _extent_of_whole)(field, axis)
-
-
-@overload(extent_of, strict=False)
-def _(field, *_rest):
-    return _extent_of_blocks if isinstance(field, types.BaseTuple) else _extent_of_whole
 
 
 def _extent_of_whole(field, axis):
@@ -107,16 +75,6 @@ def _extent_of_whole(field, axis):
 
 def _extent_of_blocks(field, axis):
     return field[2][2 - axis]
-
-
-def corners_of(field, i, j, k):
-    """Return the distances of a cell and its neighbours beyond it along x, y and z, x fastest."""
-    return (_corners_of_blocks if isinstance(field, tuple) else _corners_of_whole)(field, i, j, k)
-
-
-@overload(corners_of, strict=False)
-def _(field, *_rest):
-    return _corners_of_blocks if isinstance(field, types.BaseTuple) else _corners_of_whole
 
 
 def _corners_of_whole(field, i, j, k):
@@ -138,3 +96,15 @@ def _corners_of_blocks(field, i, j, k):
         float(roots[table[row, c + 1, b, a]]), float(roots[table[row, c + 1, b, a + 1]]),
         float(roots[table[row, c + 1, b + 1, a]]), float(roots[table[row, c + 1, b + 1, a + 1]]),
     )  # fmt: skip
+
+
+size_of = _by_layout(_size_of_whole, _size_of_blocks)
+"""size_of(skip, axis): number of cells along x, y or z."""
+code_at = _by_layout(_code_of_whole, _code_of_blocks)
+"""code_at(skip, x, y, z): code of a cell, EDGE beyond the grid, FREE_BLOCK in a free block."""
+last_free = _by_layout(_last_of_whole, _last_of_blocks)
+"""last_free(skip, code, at, step, axis): last cell of the free box around `at`, along an axis."""
+extent_of = _by_layout(_extent_of_whole, _extent_of_blocks)
+"""extent_of(field, axis): number of distances along x, y or z."""
+corners_of = _by_layout(_corners_of_whole, _corners_of_blocks)
+"""corners_of(field, i, j, k): distances of a cell and those beyond it, x fastest."""

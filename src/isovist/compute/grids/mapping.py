@@ -1,28 +1,19 @@
 """Count the cells that beams pass and end in. Coordinates are in cells."""
 
-import numpy as np
-from numpy.typing import NDArray
-
 from isovist.compute.infra.compiled import kernel
 
 BAND_ROWS = 16
 
 
 @kernel("f8[:,::1] -> i4[:,::1]")
-def count_hits(ends: NDArray[np.float64], hits: NDArray[np.int32]) -> None:
+def count_hits(ends, hits):
     """Add one to the cell of each end; `ends` (m, 2) as (x, y), `hits` (height, width)."""
     for k in range(len(ends)):
         hits[int(ends[k, 1]), int(ends[k, 0])] += 1
 
 
 @kernel("f8[:,::1], f8[:,::1] -> i4[:,::1]", over="steps", block=BAND_ROWS)
-def mark_passes(
-    first: int,
-    last: int,
-    starts: NDArray[np.float64],
-    ends: NDArray[np.float64],
-    steps: NDArray[np.int32],
-) -> None:
+def mark_passes(first, last, starts, ends, steps):
     """Mark the runs of cells that each beam passes, row by row.
 
     A run from column c to d of a row adds +1 at c and −1 at d + 1 of `steps`, whose running sum

@@ -31,14 +31,9 @@ is limited by how fast the ranges can be written.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.compute.infra.compiled import kernel, subroutine
 from isovist.compute.rays.grid2d import MAXIMUM
-
-Bytes = NDArray[np.uint8]
-Singles = NDArray[np.float32]
-Runs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Bytes]
 
 SIDE_FACE = 4
 DIRECTION_GROUP = 4
@@ -46,9 +41,7 @@ NODE_CHUNK = 64
 
 
 @subroutine
-def _meet(
-    lines: Singles, ends: Bytes, runs: Runs, column: int, shift: int, reach: np.float32, face: int
-) -> None:
+def _meet(lines, ends, runs, column, shift, reach, face):
     """Apply half of equation (2): lines take what they meet in a column.
 
     Row v is line v + shift.
@@ -61,14 +54,7 @@ def _meet(
 
 
 @subroutine
-def _read(
-    lines: Singles,
-    ends: Bytes,
-    back_u: np.float32,
-    back_v: np.float32,
-    ranges: Singles,
-    endings: Bytes,
-) -> None:
+def _read(lines, ends, back_u, back_v, ranges, endings):
     """Evaluate equation (3) for a whole column. Shapes (m,)."""
     wall_code, code_mask = np.uint8(1), np.uint8(3)
     for k in range(len(ranges)):
@@ -78,18 +64,7 @@ def _read(
 
 
 @subroutine
-def sweep_one(
-    runs: Runs,
-    du: float,
-    dv: float,
-    before: int,
-    places: NDArray[np.int64],
-    nodes: tuple[NDArray[np.int64], NDArray[np.int64]],
-    ranges: Singles,
-    endings: Bytes,
-    node_ranges: Singles,
-    node_endings: Bytes,
-) -> None:
+def sweep_one(runs, du, dv, before, places, nodes, ranges, endings, node_ranges, node_endings):
     """Compute ranges along one direction for all cells of some columns, and for nodes.
 
     Args:
@@ -150,18 +125,8 @@ def sweep_one(
     over="directions",
 )
 def sweep_all(
-    first: int,
-    last: int,
-    runs: Runs,
-    directions: NDArray[np.float64],
-    before: NDArray[np.int64],
-    places: NDArray[np.int64],
-    nodes: tuple[NDArray[np.int64], NDArray[np.int64]],
-    ranges: Singles,
-    endings: Bytes,
-    node_ranges: Singles,
-    node_endings: Bytes,
-) -> None:
+    first, last, runs, directions, before, places, nodes, ranges, endings, node_ranges, node_endings
+):
     """Compute ranges along directions of one major axis; each core takes a direction at a time.
 
     The arguments are those of `sweep_one`. `directions` are (du, dv), shape (s, 2), and `before`
@@ -185,19 +150,7 @@ def sweep_all(
 @kernel(
     "f4[:,::1], u1[:,::1], i8[::1], i8[::1], i8[::1], f8, f8 -> f4[:,::1], u1[:,::1]", over="ranges"
 )
-def pick(
-    first: int,
-    last: int,
-    ranges: Singles,
-    endings: Bytes,
-    nodes: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    unit: float,
-    maximum: float,
-    out: Singles,
-    out_endings: Bytes,
-) -> None:
+def pick(first, last, ranges, endings, nodes, slots, rows, unit, maximum, out, out_endings):
     """Copy the ranges of nodes out of swept columns.
 
     Args:
@@ -222,14 +175,14 @@ def pick(
 
 
 @subroutine
-def _add(sums: Singles, row: Singles) -> None:
+def _add(sums, row):
     """Add a row to sums: sums_i += row_i. Shapes (n,)."""
     for i in range(len(sums)):
         sums[i] += row[i]
 
 
 @subroutine(fastmath={"contract"})
-def _add_products(values: Singles, weights: Singles, sums: Singles) -> None:
+def _add_products(values, weights, sums):
     """Add products: sums_ki += Σ_s v_sk w_si.
 
     It takes two nodes and four directions at a time, which saves loads.
@@ -255,21 +208,9 @@ def _add_products(values: Singles, weights: Singles, sums: Singles) -> None:
     block=NODE_CHUNK,
 )
 def accumulate(
-    first: int,
-    last: int,
-    ranges: Singles,
-    endings: Bytes,
-    nodes: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    weights: Singles,
-    counted: NDArray[np.bool_],
-    unit: float,
-    maximum: float,
-    transform: int,
-    scale: float,
-    F: Singles,
-    K: Singles,
-) -> None:
+    first, last, ranges, endings, nodes, slots, weights, counted, unit, maximum, transform, scale,
+    F, K,
+):  # fmt: skip
     """Add directions to descriptors: F_i += f(r_s) w_si and K_i += w_si over counted endings.
 
     Args:

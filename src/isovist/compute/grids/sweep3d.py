@@ -145,8 +145,10 @@ def sweep_one(cells, du, dv, dw, before, width, nodes, maximum, unit, ranges, en
     "-> f4[:,::1], u1[:,::1]",
     over="directions",
 )
-def sweep_all(first, last, cells, directions, before, width, nodes, moves, maximum, unit,
-              output_rows, ranges, endings):  # fmt: skip
+def sweep_all(
+    first, last, cells, directions, before, width, nodes, moves, maximum, unit, output_rows, ranges,
+    endings,
+):  # fmt: skip
     """Compute ranges along directions of one major axis; each core takes a direction at a time.
 
     The other arguments are those of `sweep_one`.

@@ -6,7 +6,8 @@ A signature is written as Numba writes types, inputs before the arrow and output
 
 This kernel takes a read-only contiguous float32 table and a number, and writes to a float64 vector.
 Writable arrays are accepted as inputs too, so that no kernel is compiled twice. An output must not
-overlap any other argument.
+overlap any other argument. Types of arguments stand in the signature and nowhere else: kernels have
+no annotations.
 
 Functions that kernels call are a `subroutine`, or `inline` where they run once per ray or so.
 

@@ -23,7 +23,7 @@ HALF_EXPONENT = 1022 << 52
 
 
 @inline(fastmath=FAST_SUMS)
-def decay(t: float) -> float:
+def decay(t):
     """Compute exp(−t) for 0 ≤ t ≤ `MAX_EXPONENT` to a relative error of 1e-12.
 
     The series at t/256, squared eight times. Beyond `MAX_EXPONENT` it stays constant.
@@ -45,11 +45,11 @@ def _split(p: float) -> tuple[float, float]:
 
 
 @_intrinsic
-def _bits(_context: Any, number: Any) -> Any:
+def _bits(_context, number):
     """Reinterpret the 64 bits of a float as an integer, or of an integer as a float."""
     kind = types.int64 if number == types.float64 else types.float64
 
-    def emit(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+    def emit(context, builder, _signature, values):
         return builder.bitcast(values[0], context.get_value_type(kind))
 
     return kind(number), emit
@@ -66,7 +66,7 @@ def _split_bits(p: float) -> tuple[float, float]:
 
 
 @inline(fastmath=FAST_SUMS)
-def logarithm(p: float) -> float:
+def logarithm(p):
     """Compute log p for a normal p > 0 to 1e-12: the series of log((1 + s)/(1 − s)), |s| < 0.18."""
     m, n = _split(p)
     low = m < math.sqrt(0.5)

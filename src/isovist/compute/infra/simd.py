@@ -19,7 +19,7 @@ FLOAT_LANES = 8
 FUSED = ("contract",)
 
 
-def broadcast(builder: Any, value: Any, vector_type: Any) -> Any:
+def broadcast(builder, value, vector_type):
     """Return a vector with one number in all lanes."""
     undefined = ir.Constant(vector_type, ir.Undefined)
     first = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
@@ -27,14 +27,12 @@ def broadcast(builder: Any, value: Any, vector_type: Any) -> Any:
     return builder.shuffle_vector(first, undefined, mask)
 
 
-def data_pointer(context: Any, builder: Any, array: Any, array_type: Any) -> Any:
+def data_pointer(context, builder, array, array_type):
     """Return the pointer to the first number of an array."""
     return make_array(array_type)(context, builder, array).data
 
 
-def vector_pointer(
-    context: Any, builder: Any, vector_type: Any, array: Any, array_type: Any, offset: Any
-) -> Any:
+def vector_pointer(context, builder, vector_type, array, array_type, offset):
     """Return the pointer to the vector that begins at an offset of an array."""
     data = data_pointer(context, builder, array, array_type)
     return builder.bitcast(builder.gep(data, [offset]), vector_type.as_pointer())
@@ -130,7 +128,7 @@ class FloatVector:
         return self.builder.fpext(total.value, ir.DoubleType())
 
 
-def decay(t: FloatVector) -> FloatVector:
+def decay(t):
     """Compute exp(−t) for 0 ≤ t ≤ 80 to a relative error of 1e-5.
 
     A power of two times the series of the remaining factor.
@@ -148,7 +146,7 @@ def decay(t: FloatVector) -> FloatVector:
     return p * FloatVector(builder, builder.bitcast(power, t.value.type))
 
 
-def logarithm(p: FloatVector) -> FloatVector:
+def logarithm(p):
     """Compute log p for a normal p > 0 to 1e-6: its series about the nearest power of two."""
     builder = p.builder
     kind = ir.VectorType(ir.IntType(32), p.value.type.count)
@@ -169,14 +167,14 @@ def logarithm(p: FloatVector) -> FloatVector:
     )
 
 
-def loop(builder: Any, count: Any, step: int) -> Any:
+def loop(builder, count, step):
     """Emit a loop over 0, step, … below `count`: a context manager that yields the index."""
     index = ir.IntType(64)
     first, by = ir.Constant(index, 0), ir.Constant(index, step)
     return cgutils.for_range_slice(builder, first, count, by, intp=index)
 
 
-def lowest_bit_scalar(bits: int) -> int:
+def lowest_bit_scalar(bits):
     """Return the number of the lowest bit that is set in an integer other than 0."""
     return (int(bits) & -int(bits)).bit_length() - 1
 

@@ -3,15 +3,12 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.compute.infra.compiled import kernel
 
-Floats = NDArray[np.float64]
-
 
 @kernel("f8[:,:,::1], f8[:,::1], f8[:,::1] -> f8[:,:,::1]")
-def invert(information: Floats, prior: Floats, floor: Floats, covariances: Floats) -> None:
+def invert(information, prior, floor, covariances):
     """Compute (A + B)⁻¹ + C for symmetric matrices, where A + B is positive definite.
 
     Args:
@@ -46,13 +43,7 @@ def invert(information: Floats, prior: Floats, floor: Floats, covariances: Float
 
 
 @kernel("f8[:,::1], f8[::1], f8[:,:,::1] -> f8[:,::1], f8[:,:,::1]")
-def compose(
-    poses: Floats,
-    mount: Floats,
-    covariances: Floats,
-    composed: Floats,
-    composed_covariances: Floats,
-) -> None:
+def compose(poses, mount, covariances, composed, composed_covariances):
     """Compose 2D poses with a fixed pose, and transform their covariances.
 
     Args:

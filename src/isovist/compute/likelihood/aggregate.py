@@ -7,15 +7,9 @@ The mean of a group is that of the means of its blocks.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.compute.infra.compiled import inline, kernel
 from isovist.compute.likelihood.beam_model import EXPLAINED, IN_UNKNOWN, THROUGH
-
-Singles = NDArray[np.float32]
-Floats = NDArray[np.float64]
-Kinds = NDArray[np.uint8]
-Numbers = NDArray[np.int64]
 
 SUMMARY_COLUMNS = 3
 """Columns of the sums before those of groups: mean rating, share explained, share in unknown."""
@@ -24,16 +18,13 @@ POSES_PER_PART = 64
 
 
 @inline
-def _run_end(starts: Numbers, k: int, end: int) -> int:
+def _run_end(starts, k, end):
     """Return the end of run k. Runs begin at `starts`, and the last one ends at `end`."""
     return starts[k + 1] if k + 1 < len(starts) else end
 
 
 @kernel("f8[::1], f8[::1], f8[:,::1], b1[::1], f8, f8 -> i8[::1], f8[:,::1], i8[:,::1], i8[::1]")
-def thin_beams(
-    ranges: Floats, bearings: Floats, along: Floats, valid: NDArray[np.bool_], width: float,
-    length: float, index: Numbers, ends: Floats, begins: Numbers, counts: Numbers,
-) -> None:  # fmt: skip
+def thin_beams(ranges, bearings, along, valid, width, length, index, ends, begins, counts):
     """Select valid 2D beams evenly, and split them into blocks and groups.
 
     A group is blocks side by side that see one thing.
@@ -78,9 +69,7 @@ def thin_beams(
 
 
 @inline
-def _assign_groups(
-    order: Numbers, starts: Numbers, group_starts: Numbers, group_of: Numbers, share: Floats
-) -> None:
+def _assign_groups(order, starts, group_starts, group_of, share):
     """Fill the group of each beam, and its share in the mean of the group."""
     for c in range(len(group_starts)):
         end = _run_end(group_starts, c, len(starts))
@@ -96,10 +85,7 @@ def _assign_groups(
     over="ratings",
     block=POSES_PER_PART,
 )
-def sum_beams(
-    first: int, last: int, ratings: Singles, kinds: Kinds, order: Numbers, starts: Numbers,
-    group_starts: Numbers, sums: Floats,
-) -> None:  # fmt: skip
+def sum_beams(first, last, ratings, kinds, order, starts, group_starts, sums):
     """Sum up the ratings of the beams from each pose.
 
     Args:
@@ -127,7 +113,7 @@ def sum_beams(
 
 
 @inline
-def _select_spared(gain: Floats, min_gain: float, is_spared: NDArray[np.bool_]) -> None:
+def _select_spared(gain, min_gain, is_spared):
     """Select the groups to credit: of neighbours that gain, all but the one that gains most.
 
     The last group and the first are neighbours, as in a scan all around. A run of more than half
@@ -162,9 +148,8 @@ def _select_spared(gain: Floats, min_gain: float, is_spared: NDArray[np.bool_]) 
     block=POSES_PER_PART,
 )
 def credit_removed_walls(
-    first: int, last: int, ratings: Singles, kinds: Kinds, open_ratings: Singles, order: Numbers,
-    starts: Numbers, group_starts: Numbers, min_gain: float, sums: Floats, adjusted: Floats,
-) -> None:  # fmt: skip
+    first, last, ratings, kinds, open_ratings, order, starts, group_starts, min_gain, sums, adjusted
+):
     """Sum up ratings with each removed wall counted once (`localization.gone`).
 
     Args:
@@ -204,7 +189,7 @@ def credit_removed_walls(
 
 
 @kernel("f8[:,::1], f8 -> f8[::1]")
-def sum_scores(sums: Floats, coverage_weight: float, totals: Floats) -> None:
+def sum_scores(sums, coverage_weight, totals):
     """Compute the score of a scan from each pose, `localization.judge` (1).
 
     Args:
@@ -220,10 +205,7 @@ def sum_scores(sums: Floats, coverage_weight: float, totals: Floats) -> None:
 
 
 @kernel("f8[:,:], f8[:], f8, f8, f8, f8 -> b1[::1]")
-def refute(
-    group_ratings: Floats, scores: Floats, inliers: float, min_significance: float,
-    variance_floor: float, min_lead: float, out: NDArray[np.bool_],
-) -> None:  # fmt: skip
+def refute(group_ratings, scores, inliers, min_significance, variance_floor, min_lead, out):
     """Decide which alternatives `localization.judge` (4) excludes against the first place.
 
     Args:

@@ -6,12 +6,10 @@ loop that defines it.
 
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 from isovist.compute.infra.fastmath import MAX_EXPONENT
 from isovist.compute.infra.simd import (
@@ -37,9 +35,6 @@ from isovist.compute.likelihood.beam_model import (
     sort_beam,
 )
 
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
-
 BEAM_SIGMA, Z, RANGE, WALL_BEHIND, LIMIT, NEAR = range(6)
 BEAM_ROWS = 6
 """Rows of the table of beams, in m: σ, the range z of the beam, the range r of the ray, the range w
@@ -47,7 +42,7 @@ to the wall behind unknown space, the range beyond which it ends in unknown spac
 the distance from its end to the nearest wall."""
 
 
-def rate_scalar(model: Floats, beams: Singles, ratings: Singles, kinds: NDArray[np.uint8]) -> None:
+def rate_scalar(model, beams, ratings, kinds):
     """Rate and classify each beam.
 
     Args:
@@ -77,7 +72,7 @@ def rate_vector(_typing, model, beams, ratings, kinds):
         shape = cgutils.create_struct_proxy(signature.args[1])(context, builder, arguments[1]).shape
         _rows, count = cgutils.unpack_tuple(builder, shape, 2)
 
-        def of_model(k: int) -> FloatVector:
+        def of_model(k):
             value = builder.load(builder.gep(model_data, [ir.Constant(index, k)]))
             single = builder.fptrunc(value, ir.FloatType())
             return FloatVector(builder, broadcast(builder, single, vector_type))
@@ -88,7 +83,7 @@ def rate_vector(_typing, model, beams, ratings, kinds):
         vague = (u.constant(1.0) - u) * fading
         with loop(builder, count, FLOAT_LANES) as (k, _):
 
-            def of_beams(row: int, k: Any = k) -> FloatVector:
+            def of_beams(row, k=k):
                 start = builder.add(builder.mul(count, ir.Constant(index, row)), k)
                 place = builder.bitcast(builder.gep(beam_data, [start]), vector_type.as_pointer())
                 return FloatVector(builder, builder.load(place, align=4))
@@ -105,7 +100,7 @@ def rate_vector(_typing, model, beams, ratings, kinds):
             place = builder.bitcast(builder.gep(out, [k]), vector_type.as_pointer())
             builder.store(logarithm(longest * p + random).value, place, align=4)
 
-            def kind(value: int) -> FloatVector:
+            def kind(value):
                 code_type = ir.VectorType(ir.IntType(32), FLOAT_LANES)
                 return FloatVector(builder, ir.Constant(code_type, [value] * FLOAT_LANES))
 

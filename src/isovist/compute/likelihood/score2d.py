@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.compute.fitting.align2d import POSES_PER_PART
 from isovist.compute.fitting.endpoints import MAX_COORDINATE, end_distances, pack_ends, padded_beams
@@ -32,9 +31,6 @@ from isovist.compute.rays.grid2d import cast_ray
 from isovist.compute.rays.packet_traversal import STATE_ROWS, padded_rays
 from isovist.compute.rays.ray_packet import cast_fan
 
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
-
 
 @kernel(
     "u1[:,::1], u1[:,::1], f4[:,::1], f8, f8[::1], f8[:,::1], f8[::1], f8[:,::1] -> "
@@ -42,20 +38,7 @@ Singles = NDArray[np.float32]
     over="poses",
     block=POSES_PER_PART,
 )
-def score_2d(
-    first: int,
-    last: int,
-    skip: NDArray[np.uint8],
-    walls: NDArray[np.uint8],
-    field: Singles,
-    unit: float,
-    model: Floats,
-    ends: Floats,
-    noise: Floats,
-    poses: Floats,
-    ratings: Singles,
-    kinds: NDArray[np.uint8],
-) -> None:
+def score_2d(first, last, skip, walls, field, unit, model, ends, noise, poses, ratings, kinds):
     """Rate each beam from each pose.
 
     Args:
@@ -113,10 +96,7 @@ def score_2d(
     "f4[:,::1], f8, f8[::1], f4[:,:,::1], f4[:,:,:,::1], f4[:,:,::1] -> f4[:,:,:,::1]",
     over="ranges",
 )
-def separate_views(
-    first: int, last: int, field: Singles, unit: float, model: Floats, ranges: Singles,
-    along: Singles, places: Singles, delta: Singles,
-) -> None:  # fmt: skip
+def separate_views(first, last, field, unit, model, ranges, along, places, delta):
     """Compute how much beams predicted at one place favour it over every other place.
 
     Args:

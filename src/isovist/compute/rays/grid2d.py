@@ -18,12 +18,8 @@ a ray along a grid line runs through the cells on its left.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.compute.infra.compiled import kernel, subroutine
-
-Skip = NDArray[np.uint8]
-Ray = tuple[float, int, int, int]
 
 FREE = 3
 EDGE = 2
@@ -35,7 +31,7 @@ GRID_LINE_MARGIN = 1e-7
 
 
 @subroutine
-def _two_product(a: float, b: float) -> tuple[float, float]:
+def _two_product(a, b):
     """Return a product and its rounding error, exactly (Dekker)."""
     p = a * b
     t = 134217729.0 * a
@@ -48,7 +44,7 @@ def _two_product(a: float, b: float) -> tuple[float, float]:
 
 
 @subroutine
-def _two_difference(a: float, b: float) -> tuple[float, float]:
+def _two_difference(a, b):
     """Return a difference and its rounding error, exactly (Knuth)."""
     s = a - b
     t = s - a
@@ -56,7 +52,7 @@ def _two_difference(a: float, b: float) -> tuple[float, float]:
 
 
 @subroutine
-def _exact_sign(fx: float, x: float, ady: float, fy: float, y: float, adx: float) -> int:
+def _exact_sign(fx, x, ady, fy, y, adx):
     """Return the sign of |fx − x| ady − |fy − y| adx, exactly: the sum of eight floats."""
     a1, a0 = _two_difference(fx, x)
     b1, b0 = _two_difference(fy, y)
@@ -85,7 +81,7 @@ def _exact_sign(fx: float, x: float, ady: float, fy: float, y: float, adx: float
 
 
 @subroutine
-def _y_first(fx: float, x: float, ady: float, fy: float, y: float, adx: float, tie: bool) -> bool:
+def _y_first(fx, x, ady, fy, y, adx, tie):
     """Decide whether the face y = fy comes before x = fx, by (2); `tie` if both come at once."""
     ax = abs(fx - x) * ady
     ay = abs(fy - y) * adx
@@ -96,19 +92,7 @@ def _y_first(fx: float, x: float, ady: float, fy: float, y: float, adx: float, t
 
 
 @subroutine
-def _last_inside(
-    guess: float,
-    start: int,
-    stop: int,
-    step: int,
-    f: float,
-    u: float,
-    face_offset: int,
-    v: float,
-    adu: float,
-    adv: float,
-    tie: bool,
-) -> int:
+def _last_inside(guess, start, stop, step, f, u, face_offset, v, adu, adv, tie):
     """Return the index of the last cell before the face u = f, along the axis v.
 
     `guess` is v where the ray meets the face.  It is trusted unless it falls on a grid line.
@@ -125,7 +109,7 @@ def _last_inside(
 
 
 @subroutine
-def cast_ray(skip: Skip, x: float, y: float, dx: float, dy: float, maximum: float) -> Ray:
+def cast_ray(skip, x, y, dx, dy, maximum):
     """Cast one ray from (x, y) along (dx, dy), all in cells.
 
     (dx, dy) must not be zero. An origin outside free space has range 0.
@@ -198,18 +182,7 @@ def cast_ray(skip: Skip, x: float, y: float, dx: float, dy: float, maximum: floa
 
 
 @kernel("u1[:,::1], f8[:,::1], f8[:,::1], f8 -> f8[::1], u1[::1], i8[::1], i8[::1]", over="origins")
-def cast_rays(
-    first: int,
-    last: int,
-    skip: Skip,
-    origins: NDArray[np.float64],
-    directions: NDArray[np.float64],
-    maximum: float,
-    ranges: NDArray[np.float64],
-    endings: NDArray[np.uint8],
-    cells: NDArray[np.int64],
-    axes: NDArray[np.int64],
-) -> None:
+def cast_rays(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes):
     """Cast rays of any direction length from many origins; see `cast_ray`.
 
     Args:

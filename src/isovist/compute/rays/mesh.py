@@ -162,8 +162,10 @@ def enter_mesh(rays, i, half, inverse):
     over="origins",
     max_rows=RAYS_PER_SORT,
 )
-def cast_faces(first, last, origins, directions, counting, centre, half, corners, normals, groups,
-               boxes, deepest, ranges, faces, facing, endings):  # fmt: skip
+def cast_faces(
+    first, last, origins, directions, counting, centre, half, corners, normals, groups, boxes,
+    deepest, ranges, faces, facing, endings,
+):  # fmt: skip
     """Find the first face along each ray, or count its faces; see `first_face`.
 
     The rays of a part are sorted, `RAYS_PER_SORT` at a time; the results do not depend on the

@@ -17,14 +17,11 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 from isovist.compute.infra.compiled import inline
 from isovist.compute.infra.simd import FloatVector, broadcast, data_pointer, vector_pointer
 from isovist.compute.infra.threads import numba_config
 from isovist.compute.rays.grid2d import FREE
-
-Singles = NDArray[np.float32]
 
 PACKET_SIZE = 32
 """Rays of a group.  A step waits for what it reads of the map, and a group for the last of its
@@ -43,10 +40,7 @@ ERROR_PER_CELL = 1e-6
 MAX_OFFSET = float(np.float32(0.5 - BASE_ERROR))
 
 
-def trace_scalar(
-    cells: NDArray[np.uint8], begin: int, width: int, place: tuple[float, ...], first: int,
-    rays: Singles, at: NDArray[np.int32],
-) -> None:  # fmt: skip
+def trace_scalar(cells, begin, width, place, first, rays, at):
     """Trace a packet of rays until they end.
 
     Args:
@@ -94,24 +88,24 @@ def trace_vector(_typing, skip_cells, begin, width, place, first, rays, at):
         int_vector = ir.VectorType(ir.IntType(32), PACKET_SIZE)
         cells = builder.gep(data_pointer(context, builder, cells_, signature.args[0]), [begin_])
 
-        def spread(value: Any) -> FloatVector:
+        def spread(value):
             return FloatVector(builder, broadcast(builder, value, float_vector))
 
         struct = cgutils.create_struct_proxy(signature.args[5])(context, builder, value=rays_)
         _rows, count = cgutils.unpack_tuple(builder, struct.shape, 2)
 
-        def row(k: int) -> Any:
+        def row(k):
             offset = builder.add(builder.mul(count, ir.Constant(index, k)), first_)
             return vector_pointer(context, builder, float_vector, rays_, signature.args[5], offset)
 
-        def load(k: int) -> FloatVector:
+        def load(k):
             return FloatVector(builder, builder.load(row(k), align=4))
 
         singles = (builder.extract_value(place_, k) for k in range(3))
         x, y, maximum = (spread(builder.fptrunc(single, ir.FloatType())) for single in singles)
         width = broadcast(builder, builder.trunc(width_, ir.IntType(32)), int_vector)
 
-        def toward(d: FloatVector, o: FloatVector) -> tuple[FloatVector, FloatVector]:
+        def toward(d, o):
             """Return ±1, and the distance from the origin to the face of cell 0 on that side."""
             positive = d > 0.0
             face = positive.choose(d.constant(1.0), d.constant(0.0)) - o
@@ -125,7 +119,7 @@ def trace_vector(_typing, skip_cells, begin, width, place, first, rays, at):
         number = cgutils.alloca_once(builder, int_vector)
         builder.store(ir.Constant(int_vector, [0] * PACKET_SIZE), number)
 
-        def go_on() -> Any:
+        def go_on():
             return (FloatVector(builder, builder.load(slots[FREE_CELLS])) > -0.5).any()
 
         loop, end = (builder.append_basic_block(name) for name in ("stride", "ended"))
@@ -176,7 +170,7 @@ def trace_vector(_typing, skip_cells, begin, width, place, first, rays, at):
 
 
 @inline
-def padded_rays(m: int) -> int:
+def padded_rays(m):
     """Return the number of rays after filling the last packet."""
     return (m + PACKET_SIZE - 1) // PACKET_SIZE * PACKET_SIZE
 

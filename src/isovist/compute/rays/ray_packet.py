@@ -9,10 +9,9 @@ ended.  Where rounding may have the wrong cell, a ray is cast on its own.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.compute.infra.compiled import inline, subroutine
-from isovist.compute.rays.grid2d import EDGE, FREE, MAXIMUM, Skip, cast_ray
+from isovist.compute.rays.grid2d import EDGE, FREE, MAXIMUM, cast_ray
 from isovist.compute.rays.packet_traversal import (
     BASE_ERROR,
     CELL_X,
@@ -28,18 +27,15 @@ from isovist.compute.rays.packet_traversal import (
     PACKET_SIZE,
     PER_X,
     PER_Y,
-    Singles,
     trace_packet,
 )
-
-Floats = NDArray[np.float64]
 
 # Vector code numbers cells by int32.
 MAX_CELLS = 2**31
 
 
 @inline
-def _load_directions(along: Floats, directions: Singles, per: Singles) -> None:
+def _load_directions(along, directions, per):
     """Write one axis of the directions and its inverse; the last ray fills the last packet."""
     m = len(along)
     for k in range(m):
@@ -49,9 +45,7 @@ def _load_directions(along: Floats, directions: Singles, per: Singles) -> None:
 
 
 @inline
-def _load_state(
-    across: Singles, up: Singles, start_free: float, free_cells: Singles, offset: Singles
-) -> None:
+def _load_state(across, up, start_free, free_cells, offset):
     """Write the start state of rays; those near an axis are marked for `cast_ray`."""
     for k in range(len(free_cells)):
         slanted = min(abs(across[k]), abs(up[k])) > MIN_SLANT
@@ -59,10 +53,7 @@ def _load_state(
 
 
 @subroutine
-def cast_fan(
-    skip: Skip, x: float, y: float, along: Floats, across: Floats, maximum: float, rays: Singles,
-    at: NDArray[np.int32], ranges: Floats, endings: NDArray[np.uint8],
-) -> None:  # fmt: skip
+def cast_fan(skip, x, y, along, across, maximum, rays, at, ranges, endings):
     """Cast rays from (x, y) along unit vectors, like `cast_ray` up to ε₀ + ε r of their ranges.
 
     Args:

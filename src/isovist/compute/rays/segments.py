@@ -89,8 +89,9 @@ def _entry(px, py, ix, iy, node_lo, node_hi, node):
     "-> f8[::1], i8[::1]",
     over="origins",
 )
-def cast_walls(first, last, origins, directions, walls, node_lo, node_hi, link, count, order,
-               out_t, out_wall):  # fmt: skip
+def cast_walls(
+    first, last, origins, directions, walls, node_lo, node_hi, link, count, order, out_t, out_wall
+):
     """Find the first wall along each ray.
 
     Args:
@@ -178,8 +179,9 @@ def _next_corner(px, py, dx, dy, wall, walls, node_lo, node_hi, link, count, ord
     "-> f8[:,::1], i8[:,::1], i8[::1]",
     over="points",
 )
-def see_pieces(first, last, points, walls, node_lo, node_hi, link, count, order, out_angle,
-               out_wall, out_count):  # fmt: skip
+def see_pieces(
+    first, last, points, walls, node_lo, node_hi, link, count, order, out_angle, out_wall, out_count
+):
     """List the visible walls around each point, counter-clockwise from the angle 0.
 
     Piece k of point i shows wall out_wall[i, k] from out_angle[i, k] to out_angle[i, k + 1]; the

@@ -18,16 +18,10 @@ most.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.compute.infra.compiled import inline, kernel
 from isovist.compute.infra.simd import lowest_bit
 from isovist.compute.search.correlate_terms import MAX_SUM, WORD_LANES, add_terms
-
-Singles = NDArray[np.float32]
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.int32]
-Keys = NDArray[np.int64]
 
 # Inputs are finite, so comparisons need not think of NaN: this lets them run four at a time.
 ASSUME_FINITE = {"nnan", "nsz"}
@@ -42,10 +36,7 @@ MAX_KEY = 2**63 - 1
 
 
 @kernel("f4[:,:,::1], b1[:,:,::1], f8, f8 -> i2[:,:,::1], f8[::1]")
-def encode_scan(
-    values: Singles, mask: NDArray[np.bool_], short: float, finest: float,
-    codes: NDArray[np.int16], scale: Floats,
-) -> None:  # fmt: skip
+def encode_scan(values, mask, short, finest, codes, scale):
     """Encode the channels of a scan as steps above a base (`atlas.matching.channels.Codes`).
 
     Args:
@@ -79,7 +70,7 @@ def encode_scan(
 
 
 @inline(fastmath=ASSUME_FINITE)
-def _encode(f: Singles, base: np.float32, per: np.float32, codes: NDArray[np.int16]) -> None:
+def _encode(f, base, per, codes):
     """Round values (n,) to whole steps above the base; values outside get the nearest code."""
     for c in range(len(f)):
         above = max((f[c] - base) * per + np.float32(0.5), np.float32(0.0))
@@ -87,14 +78,14 @@ def _encode(f: Singles, base: np.float32, per: np.float32, codes: NDArray[np.int
 
 
 @inline
-def _wrap(codes: NDArray[np.int16], n: int) -> None:
+def _wrap(codes, n):
     """Repeat the first n codes until the end."""
     for c in range(np.uint64(n), np.uint64(len(codes))):  # vector code: no index from the end
         codes[c] = codes[c - np.uint64(n)]
 
 
 @inline
-def _flush_sums(sums: NDArray[np.uint16], table: Numbers) -> None:
+def _flush_sums(sums, table):
     """Add sums to a table (n,), and reset them."""
     for k in range(len(table)):
         table[k] += np.int32(sums[k])
@@ -103,14 +94,14 @@ def _flush_sums(sums: NDArray[np.uint16], table: Numbers) -> None:
 
 
 @inline
-def _bar_headings(blocked: Numbers, table: Numbers) -> None:
+def _bar_headings(blocked, table):
     """Replace the costs of headings that do not count. Shapes (n,)."""
     for k in range(len(blocked)):
         table[k] = max(table[k], blocked[k])
 
 
 @inline
-def _local_minima(before: Numbers, costs: Numbers, after: Numbers, start: int) -> np.uint32:
+def _local_minima(before, costs, after, start):
     """Return a bit for each of `HEADINGS_PER_WORD` costs that neither neighbour is below."""
     bits, first = np.uint32(0), np.uint64(start)
     for k in range(HEADINGS_PER_WORD):
@@ -121,7 +112,7 @@ def _local_minima(before: Numbers, costs: Numbers, after: Numbers, start: int) -
 
 
 @inline
-def _min_cost(costs: Numbers) -> np.int32:
+def _min_cost(costs):
     """Return the least cost."""
     lowest = np.int32(BARRED_COST)
     for k in range(len(costs)):
@@ -130,7 +121,7 @@ def _min_cost(costs: Numbers) -> np.int32:
 
 
 @inline
-def _min_sum(sums: NDArray[np.uint16]) -> np.uint16:
+def _min_sum(sums):
     """Return the least sum."""
     lowest = np.uint16(MAX_SUM)
     for k in range(len(sums)):
@@ -139,7 +130,7 @@ def _min_sum(sums: NDArray[np.uint16]) -> np.uint16:
 
 
 @inline
-def _insert_key(key: np.int64, keys: Keys) -> None:
+def _insert_key(key, keys):
     """Insert a key into the smallest keys, ascending, without a branch."""
     for j in range(len(keys)):
         low = min(keys[j], key)
@@ -148,7 +139,7 @@ def _insert_key(key: np.int64, keys: Keys) -> None:
 
 
 @inline
-def _find_best(table: Numbers, n: int, best: Numbers, headings: Numbers) -> None:
+def _find_best(table, n, best, headings):
     """Find the first heading of least cost, as `_find_minima` would."""
     phases = len(table)
     for p in range(phases):
@@ -162,7 +153,7 @@ def _find_best(table: Numbers, n: int, best: Numbers, headings: Numbers) -> None
 
 
 @inline
-def _find_minima(table: Numbers, n: int, keys: Keys, best: Numbers, headings: Numbers) -> None:
+def _find_minima(table, n, keys, best, headings):
     """Find the smallest local minima of the costs of n headings around the circle.
 
     Args:
@@ -205,21 +196,9 @@ def _find_minima(table: Numbers, n: int, keys: Keys, best: Numbers, headings: Nu
     block=256,
 )
 def correlate(
-    first: int,
-    last: int,
-    nodes: Singles,
-    lowest: int,
-    active: NDArray[np.int64],
-    windows: NDArray[np.int16],
-    mask: NDArray[np.bool_],
-    allowed: NDArray[np.bool_],
-    base: float,
-    step: float,
-    short: int,
-    long: int,
-    costs: Singles,
-    headings: Numbers,
-) -> None:
+    first, last, nodes, lowest, active, windows, mask, allowed, base, step, short, long, costs,
+    headings,
+):  # fmt: skip
     """Find the best headings of each active node.
 
     Args:

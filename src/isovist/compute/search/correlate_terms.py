@@ -5,20 +5,15 @@ sums stay in registers from the first channel to the last.
 """
 
 from functools import partial
-from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 from isovist.compute.infra.compiled import inline
 from isovist.compute.infra.simd import broadcast, data_pointer, vector_pointer
 from isovist.compute.infra.threads import numba_config
-
-Codes = NDArray[np.int16]
 
 WORD_LANES = 16
 """Headings of a vector: one register of AVX2, two of NEON."""
@@ -28,10 +23,7 @@ MAX_SUM = 65535
 """Largest sum."""
 
 
-def add_scalar(
-    f: Codes, start: int, channels: NDArray[np.int64], first: int, last: int, o: Codes, low: Codes,
-    high: Codes, sums: NDArray[np.uint16], wide: int = WORD_LANES,
-) -> None:  # fmt: skip
+def add_scalar(f, start, channels, first, last, o, low, high, sums, wide=WORD_LANES):
     """Add |clip(f, low, high) − o| of some channels to the sums of headings from `start` on.
 
     Args:
@@ -52,7 +44,7 @@ def add_scalar(
             sums[k] += abs(min(max(int(f[c + k]), int(low[c])), int(high[c])) - int(o[c]))
 
 
-def _add_intrinsic(vectors: int) -> Any:
+def _add_intrinsic(vectors):
     """Make `add_scalar` in vector code, for a number of vectors of headings."""
 
     @intrinsic
@@ -62,18 +54,18 @@ def _add_intrinsic(vectors: int) -> Any:
             f_, start_, channels_, first_, last_, o_, low_, high_, sums_ = arguments
             kinds = dict(zip(arguments, signature.args, strict=True))
 
-            def element(array: Any, k: Any) -> Any:
+            def element(array, k):
                 data = data_pointer(context, builder, array, kinds[array])
                 return builder.load(builder.gep(data, [k]))
 
-            def at(array: Any, k: Any) -> Any:
+            def at(array, k):
                 return vector_pointer(context, builder, vector_type, array, kinds[array], k)
 
             steps = [ir.Constant(index, v * WORD_LANES) for v in range(vectors)]
             totals = [cgutils.alloca_once(builder, vector_type) for _ in steps]
             zero = ir.Constant(vector_type, [0] * WORD_LANES)
 
-            def select_by(sign: str, x: Any, y: Any) -> Any:
+            def select_by(sign, x, y):
                 return builder.select(builder.icmp_signed(sign, x, y), x, y)
 
             for step, total in zip(steps, totals, strict=True):
@@ -111,10 +103,7 @@ if numba_config.DISABLE_JIT:  # there is no vector code in plain Python
 
 
 @inline
-def add_terms(
-    f: Codes, channels: NDArray[np.int64], first: int, last: int, o: Codes, low: Codes,
-    high: Codes, sums: NDArray[np.uint16],
-) -> None:  # fmt: skip
+def add_terms(f, channels, first, last, o, low, high, sums):
     """Apply `add_scalar` to all headings of `sums`; their number is a multiple of `WORD_LANES`."""
     full_length = len(sums) - len(sums) % (VECTORS_AT_ONCE * WORD_LANES)
     for start in range(0, full_length, VECTORS_AT_ONCE * WORD_LANES):

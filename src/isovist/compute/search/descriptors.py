@@ -47,8 +47,10 @@ def _node_count(fill, reach):
 
 
 @subroutine
-def _place(px, py, a0, a1, wall, walls, breaks, length, edges, poles, x, w, reach, start, write,
-           direction, weight, span, node_walls):  # fmt: skip
+def _place(
+    px, py, a0, a1, wall, walls, breaks, length, edges, poles, x, w, reach, start, write, direction,
+    weight, span, node_walls,
+):  # fmt: skip
     """Place the nodes of one piece of wall from angle a0 to a1.
 
     Returns the index after the last node.
@@ -119,8 +121,10 @@ def _place(px, py, a0, a1, wall, walls, breaks, length, edges, poles, x, w, reac
     "-> i8[::1], b1, f8[:,::1], f8[::1], f8[::1], i8[::1]",
     over="points",
 )
-def place_nodes(first, last, points, angle, wall, pieces, view, walls, breaks, length, edges, poles,
-                x, w, reach, offsets, write, direction, weight, span, node_walls):  # fmt: skip
+def place_nodes(
+    first, last, points, angle, wall, pieces, view, walls, breaks, length, edges, poles, x, w,
+    reach, offsets, write, direction, weight, span, node_walls,
+):  # fmt: skip
     """Place the nodes of all visible pieces within the view, point after point.
 
     Call it twice: without `write` to count the nodes, and with it to write them.

@@ -18,13 +18,10 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 from isovist.compute.infra.compiled import kernel, subroutine
 from isovist.compute.infra.simd import broadcast, data_pointer, loop
 from isovist.compute.infra.threads import numba_config
-
-Bytes = NDArray[np.int8]
 
 BLOCK_NODES = 256
 """Nodes of a block: its table stays in the first cache."""
@@ -37,14 +34,7 @@ VECTORS_AT_ONCE = 2
 """Vectors whose sums stay in registers at once."""
 
 
-def lower_scalar(
-    f: Bytes,
-    rows: NDArray[np.int32],
-    levels: Bytes,
-    start: int,
-    at: int,
-    bounds: NDArray[np.uint16],
-) -> None:
+def lower_scalar(f, rows, levels, start, at, bounds):
     """Lower the bounds of some nodes of a block to their bound at one heading.
 
     Args:
@@ -76,10 +66,10 @@ def lower_vector(_typing, f, rows, levels, start, at, bounds):
         shape = cgutils.create_struct_proxy(signature.args[1])(context, builder, arguments[1]).shape
         (count,) = cgutils.unpack_tuple(builder, shape, 1)
 
-        def larger(sign: str, x: Any, y: Any) -> Any:
+        def larger(sign, x, y):
             return builder.select(builder.icmp_signed(sign, x, y), x, y)
 
-        def of(data: Any, k: Any) -> Any:
+        def of(data, k):
             return builder.load(builder.gep(data, [k]))
 
         first = broadcast(builder, builder.trunc(start_, ir.IntType(16)), word)
@@ -127,17 +117,7 @@ lower: Any = lower_scalar if numba_config.DISABLE_JIT else lower_vector
 
 
 @kernel("i1[:,:,::1], i8[:,::1], i1[:,::1], i8, b1[::1], i8 -> u2[:,::1]", over="table")
-def lower_bounds(
-    first: int,
-    last: int,
-    table: NDArray[np.int8],
-    channels: NDArray[np.int64],
-    levels: Bytes,
-    n: int,
-    allowed: NDArray[np.bool_],
-    start: int,
-    bounds: NDArray[np.uint16],
-) -> None:
+def lower_bounds(first, last, table, channels, levels, n, allowed, start, bounds):
     """Bound the cost of each node from below, over all headings, in steps.
 
     The bound is larger by one for each channel; the caller subtracts that.
@@ -159,18 +139,7 @@ def lower_bounds(
 
 
 @kernel("i1[:,:,::1], i8[::1], i8[:,::1], i1[:,::1], i8, b1[::1], i8 -> u2[:,::1]", over="bounds")
-def lower_bounds_of(
-    first: int,
-    last: int,
-    table: NDArray[np.int8],
-    nodes: NDArray[np.int64],
-    channels: NDArray[np.int64],
-    levels: Bytes,
-    n: int,
-    allowed: NDArray[np.bool_],
-    start: int,
-    bounds: NDArray[np.uint16],
-) -> None:
+def lower_bounds_of(first, last, table, nodes, channels, levels, n, allowed, start, bounds):
     """Lower the bounds of some nodes in order: see `lower_bounds`.
 
     `nodes` has their numbers, shape (A,), and `bounds` has A values.
@@ -183,7 +152,7 @@ def lower_bounds_of(
 
 
 @subroutine
-def _rotated_rows(channels: NDArray[np.int64], n: int) -> NDArray[np.int32]:
+def _rotated_rows(channels, n):
     """Return the rows of a block that the channels of a scan meet at each heading, shape (n, m)."""
     rows = np.empty((n, len(channels)), dtype=np.int32)
     for k in range(n):
@@ -194,14 +163,7 @@ def _rotated_rows(channels: NDArray[np.int64], n: int) -> NDArray[np.int32]:
 
 
 @subroutine
-def _lower_block(
-    block: Bytes,
-    rows: NDArray[np.int32],
-    levels: Bytes,
-    allowed: NDArray[np.bool_],
-    start: int,
-    bounds: NDArray[np.uint16],
-) -> None:
+def _lower_block(block, rows, levels, allowed, start, bounds):
     """Lower the bounds of the nodes of a block, heading by heading."""
     for k in range(len(allowed)):
         if allowed[k]:
@@ -210,7 +172,7 @@ def _lower_block(
 
 
 @subroutine
-def _gather_nodes(table: NDArray[np.int8], nodes: NDArray[np.int64], block: Bytes) -> None:
+def _gather_nodes(table, nodes, block):
     """Copy at most `BLOCK_NODES` nodes into a block, shape (rings n, BLOCK_NODES)."""
     lanes = np.empty(BLOCK_NODES, dtype=np.uint8)  # no index is negative or too large
     at = 0

@@ -6,14 +6,8 @@ Numbers of nodes and poses stay in the order in which they came unless a functio
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.compute.infra.compiled import inline, kernel, subroutine
-
-Singles = NDArray[np.float32]
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64]
-Keys = NDArray[np.uint64]
 
 RADIX = ((21, 2047), (10, 2047), (0, 1023))
 """Bits of a float that are looked at one after the other: by how far they are shifted, and all of
@@ -21,7 +15,7 @@ them."""
 
 
 @kernel("u4[::1] -> u8[::1]")
-def cheapest_keys(bits: NDArray[np.uint32], keys: Keys) -> None:
+def cheapest_keys(bits, keys):
     """Select the keys of the smallest numbers, in their order of arrival, first ones first.
 
     Bits of floats that are not negative are in their order.  Sorted, keys are in that of the
@@ -61,7 +55,7 @@ def cheapest_keys(bits: NDArray[np.uint32], keys: Keys) -> None:
 
 
 @inline
-def _sort_by_bits(keys: Keys, digit: int, mask: int, counts: Numbers, out: Keys) -> None:
+def _sort_by_bits(keys, digit, mask, counts, out):
     """Sort keys by some of their bits, stably."""
     shift, bits = np.uint64(digit), np.uint64(mask)
     counts[:] = 0
@@ -79,7 +73,7 @@ def _sort_by_bits(keys: Keys, digit: int, mask: int, counts: Numbers, out: Keys)
 
 
 @inline
-def _sort_by_radix(keys: Keys, counts: Numbers, ordered: Keys) -> None:
+def _sort_by_radix(keys, counts, ordered):
     """Sort keys of `cheapest_keys`; keys of equal numbers are in order. `keys` is overwritten."""
     _sort_by_bits(keys, 32, 1023, counts, ordered)
     _sort_by_bits(ordered, 42, 2047, counts, keys)
@@ -87,7 +81,7 @@ def _sort_by_radix(keys: Keys, counts: Numbers, ordered: Keys) -> None:
 
 
 @inline
-def _write_pose(pose: Floats, place: Floats, yaw: float) -> None:
+def _write_pose(pose, place, yaw):
     """Write a place (x, y) or (x, y, z) as a pose (x, y, yaw) or (x, y, yaw, z, 0, 0)."""
     pose[0], pose[1], pose[2] = place[0], place[1], yaw
     if len(place) > 2:
@@ -95,7 +89,7 @@ def _write_pose(pose: Floats, place: Floats, yaw: float) -> None:
 
 
 @kernel("f8[:,::1], i8[::1], f8[::1] -> f8[:,::1]")
-def place_poses(places: Floats, nodes: Numbers, yaws: Floats, poses: Floats) -> None:
+def place_poses(places, nodes, yaws, poses):
     """Make poses at nodes.
 
     Args:
@@ -109,7 +103,7 @@ def place_poses(places: Floats, nodes: Numbers, yaws: Floats, poses: Floats) -> 
 
 
 @kernel("f8[:,::1], f8[::1], f8[::1], f8, f8")
-def min_cost_within(rows: Floats, costs: Floats, pose: Floats, radius: float, turn: float) -> float:
+def min_cost_within(rows, costs, pose, radius, turn):
     """Return the least cost around a pose, `inf` if there is none.
 
     Args:
@@ -131,9 +125,7 @@ def min_cost_within(rows: Floats, costs: Floats, pose: Floats, radius: float, tu
 
 
 @kernel("f8[:,::1], i8[::1], f4[::1], f8[::1], f8")
-def min_cost_near(
-    places: Floats, nodes: Numbers, costs: Singles, pose: Floats, radius: float
-) -> float:
+def min_cost_near(places, nodes, costs, pose, radius):
     """Return the least cost of nodes near a pose, `inf` if there is none.
 
     Args:
@@ -158,7 +150,7 @@ changes no result."""
 
 
 @kernel("f8[:,::1], f8 -> i8[::1]")
-def order_by_place(poses: Floats, side: float, order: Numbers) -> None:
+def order_by_place(poses, side, order):
     """Order poses so that neighbours come together, whose map is still in the cache.
 
     Args:
@@ -184,7 +176,7 @@ def order_by_place(poses: Floats, side: float, order: Numbers) -> None:
 
 
 @inline
-def _is_alike(poses: Floats, i: int, j: int, radius: float, turn: float) -> bool:
+def _is_alike(poses, i, j, radius, turn):
     """Return whether two poses are nearer than `radius` and `turn`."""
     dx, dy = poses[i, 0] - poses[j, 0], poses[i, 1] - poses[j, 1]
     dz = poses[i, 3] - poses[j, 3] if poses.shape[1] > 3 else 0.0
@@ -195,13 +187,13 @@ def _is_alike(poses: Floats, i: int, j: int, radius: float, turn: float) -> bool
 
 
 @subroutine
-def _hash_square(x: int, y: int, size: int) -> int:
+def _hash_square(x, y, size):
     """Return the chain of a square; `size` is a power of two."""
     return (x * 73856093 + y * 19349663) & (size - 1)
 
 
 @kernel("f8[:,::1], f8, f8 -> i8[::1]")
-def select_distinct(poses: Floats, radius: float, turn: float, order: Numbers) -> int:
+def select_distinct(poses, radius, turn, order):
     """Select poses, best first, and skip every pose near a better one.
 
     Args:
@@ -252,7 +244,7 @@ INFINITY_BITS = 0x7F800000
 
 
 @inline
-def _bucket_shift(low: np.uint32, high: np.uint32) -> np.uint32:
+def _bucket_shift(low, high):
     """Return the shift of bits that puts each number between two into one of `BUCKETS`."""
     shift = np.uint32(0)
     while (high - low) >> shift >= BUCKETS:
@@ -261,7 +253,7 @@ def _bucket_shift(low: np.uint32, high: np.uint32) -> np.uint32:
 
 
 @inline
-def _sort_between(keys: Keys, low: np.uint32, high: np.uint32, counts: Numbers, out: Keys) -> None:
+def _sort_between(keys, low, high, counts, out):
     """Sort keys of numbers between two: by buckets, then among neighbours."""
     shift, before, largest = _bucket_shift(low, high), 0, 0
     counts[:] = 0
@@ -288,7 +280,7 @@ def _sort_between(keys: Keys, low: np.uint32, high: np.uint32, counts: Numbers, 
 
 
 @subroutine
-def _sort_cheapest(bits: NDArray[np.uint32], min_count: int, keys: Keys) -> int:
+def _sort_cheapest(bits, min_count, keys):
     """Collect the keys (`cheapest_keys`) of at least `min_count` of the smallest finite numbers.
 
     Args:
@@ -324,7 +316,7 @@ def _sort_cheapest(bits: NDArray[np.uint32], min_count: int, keys: Keys) -> int:
 
 
 @inline
-def _mark_headings(count: int, heading: int, reach: int, out: NDArray[np.uint64]) -> None:
+def _mark_headings(count, heading, reach, out):
     """Set the bits of the headings that are at most `reach` from one of them."""
     for word in range(len(out)):
         out[word] = 0
@@ -338,10 +330,9 @@ def _mark_headings(count: int, heading: int, reach: int, out: NDArray[np.uint64]
     " -> f8[:,::1], f8[::1]"
 )
 def cheapest_distinct(
-    costs: Singles, bits: NDArray[np.uint32], headings: NDArray[np.int32], nodes: Numbers,
-    places: Floats, yaws: Floats, max_cost: float, radius: float, turn: float, first_count: int,
-    poses: Floats, pose_costs: Floats,
-) -> int:  # fmt: skip
+    costs, bits, headings, nodes, places, yaws, max_cost, radius, turn, first_count, poses,
+    pose_costs,
+):  # fmt: skip
     """Select the cheapest poses at evaluated nodes, and skip every pose near a cheaper one.
 
     The result is that of `select_distinct` for all poses. Each chosen pose marks its headings at

@@ -1,16 +1,12 @@
 """Average the signals of a 2D scan over channels."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.compute.infra.compiled import inline, kernel
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-
 
 @inline
-def _arc(mask: Bools, ends: NDArray[np.int64]) -> None:
+def _arc(mask, ends):
     """Find the shortest arc that holds all marked channels: its first channel and length.
 
     Of several arcs, the one whose gap comes first.
@@ -33,10 +29,7 @@ def _arc(mask: Bools, ends: NDArray[np.int64]) -> None:
 
 
 @kernel("f8[:,::1], b1[::1], i8[:,::1], f8[:,:,::1], f8[::1], b1 -> f4[::1], b1[::1], i8[::1]")
-def channels_of(
-    signals: Floats, valid: Bools, firsts: NDArray[np.int64], weights: Floats, min_mass: Floats,
-    trim: bool, values: NDArray[np.float32], mask: Bools, arc: NDArray[np.int64],
-) -> None:  # fmt: skip
+def channels_of(signals, valid, firsts, weights, min_mass, trim, values, mask, arc):
     """Average signals over channels, and mark the channels with enough beams.
 
     Args:
@@ -82,7 +75,7 @@ def channels_of(
 
 
 @kernel("b1[:,:,::1] -> i4[:,:,::1], i4[:,::1]")
-def observed_first(mask: Bools, channels: NDArray[np.int32], counts: NDArray[np.int32]) -> None:
+def observed_first(mask, channels, counts):
     """List channels, marked ones before the others, and count the marked ones.
 
     Args:
