@@ -1,10 +1,9 @@
 """Count the beams that miss, from every box of a lattice at once.
 
 The middles of the boxes of a lattice lie `size` squares apart, and a beam leads from each of them
-to the square that lies as far beside it.  So with the squares sorted by where they lie in their
-boxes, those that a beam leads to from a row of boxes lie in a row, too: sixteen and more are looked
-up at a time, where `compute.branch_and_bound.upper_bounds` takes one after the other, and drops it
-once it misses too much.
+to a square at the same offset. With the squares sorted by their place in the boxes, the squares
+that a beam reaches from a row of boxes are contiguous, so that sixteen and more are looked up at a
+time. `compute.branch_and_bound.upper_bounds` takes one after the other, and drops boxes early.
 """
 
 import numpy as np

@@ -28,25 +28,25 @@ import numpy as np
 from isovist.compute.infra.compiled import inline, kernel, subroutine
 
 BEAMS_PER_PASS = 4
-"""Beams that are looked up before boxes are dropped."""
+"""Beams looked up between two drops of boxes."""
 
 
 @subroutine
-def rating_bound(model, z, miss, dark):
-    """Evaluate the bound (2) for a beam of z m whose end is at least `miss` and `dark` m off."""
+def rating_bound(model, z, to_wall, to_unknown):
+    """Evaluate the bound (2) for a beam of z m that ends `to_wall` and `to_unknown` m off."""
     sigma, longest, hits, short, nearest, random, unknown_hits, fading, slack, share = model
-    off = min(max(miss, 0.0), slack + share * z)
+    off = min(max(to_wall, 0.0), slack + share * z)
     hit = math.exp(-0.5 * (off / sigma) ** 2) / (math.sqrt(2.0 * math.pi) * sigma)
     faded = 1.0
-    if dark > slack and z <= longest - slack:
-        faded = math.exp(-fading * dark)
+    if to_unknown > slack and z <= longest - slack:
+        faded = math.exp(-fading * to_unknown)
     wall_density = hits * hit + short / max(z, nearest)
     unknown_density = unknown_hits * hit + (1.0 - unknown_hits) * fading * faded
     return math.log(longest * max(wall_density, unknown_density) + random)
 
 
 @kernel("f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8 -> u2[:,::1], f8[::1]", over="lengths")
-def tabulate(first, last, model, lengths, walls, frontiers, box_reach, unit, tables, tops):
+def tabulate(first, last, model, lengths, walls, frontiers, box_reach, unit, tables, max_ratings):
     """Tabulate the deficits of beams by code, in parts of a nat, rounded down.
 
     Args:
@@ -57,24 +57,24 @@ def tabulate(first, last, model, lengths, walls, frontiers, box_reach, unit, tab
         box_reach: Largest change of D and of U within a box, in m, shape (m, 2).
         unit: Unit of deficits in nats.
         tables: Output, shape (m, 256).
-        tops: Output, largest rating of each beam, in nats, shape (m,).
+        max_ratings: Output, largest rating of each beam, in nats, shape (m,).
     """
     for k in range(first, last):
-        tops[k] = rating_bound(model, lengths[k], 0.0, 0.0)
+        max_ratings[k] = rating_bound(model, lengths[k], 0.0, 0.0)
         for i in range(len(walls)):
             for j in range(len(frontiers)):
                 bound = rating_bound(
                     model, lengths[k], walls[i] - box_reach[k, 0], frontiers[j] - box_reach[k, 1]
                 )
-                lost = max(0.0, (tops[k] - bound) / unit - 1e-6)
-                tables[k, i * len(frontiers) + j] = np.uint16(min(lost, 65535.0))
+                deficit = max(0.0, (max_ratings[k] - bound) / unit - 1e-6)
+                tables[k, i * len(frontiers) + j] = np.uint16(min(deficit, 65535.0))
 
 
 @inline
 def _add_four(flat, width, offsets, tables, budget, sums, index, boxes):
     """Add four deficits to each sum, and keep the boxes within the budget; return their number.
 
-    The four wait for each other's look-ups less than one after the other would.
+    Four look-ups at a time wait less than one after the other.
     """
     s0 = offsets[0, 1] * width + offsets[0, 0]
     s1 = offsets[1, 1] * width + offsets[1, 0]

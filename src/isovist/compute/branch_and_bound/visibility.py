@@ -2,13 +2,13 @@
 
 The rays that leave a box of places within b of a direction sweep a wedge.  It is walked line by
 line along its main axis (columns of cells for rays that run along rows).  On each line a word of
-bits says which cells of the wedge a ray can be in:
+bits marks the cells of the wedge that a ray can be in:
 
     reached' = fill((reached ∪ its neighbours ∪ where rays begin) ∩ free),                (1)
 
-`fill` spreading along free cells of the line.  This holds more than the rays do, so when nothing
-is left every ray has met a wall.  Where the wedge is wider than a word, or a ray can enter unknown
-space, nothing is claimed.  Lines far from anything but free cells are jumped over.
+where `fill` spreads along free cells of the line. The marked cells include all that rays reach, so
+when none is left every ray has met a wall. If the wedge is wider than a word, or a ray can enter
+unknown space, nothing is claimed. Lines among free cells only are jumped over.
 """
 
 import math
@@ -57,7 +57,7 @@ def _fill(reached, free):
 
 
 @subroutine
-def _meets(walls, unknown, clear, by_columns, is_flipped, bits, u, v, a, b, angle, reach):
+def _meets(walls, unknown, skip, by_columns, is_flipped, bits, u, v, a, b, angle, reach):
     """Prove that all rays meet a wall within reach, along the axis u of lines.
 
     `clear[row, column]` is the border of one cell wide `skip` grid; lines are its columns when
@@ -67,7 +67,7 @@ def _meets(walls, unknown, clear, by_columns, is_flipped, bits, u, v, a, b, angl
     slowest = min(math.cos(angle - b), math.cos(angle + b))
     lower, middle, upper = math.tan(angle - b), math.tan(angle), math.tan(angle + b)
     line, last = math.floor(u - a), math.floor(u + a)
-    # A ray that is stopped in a line has gone no farther than to its end.
+    # A ray that stops in a line has gone no farther than to the end of the line.
     end = min(math.floor(u - a + reach * slowest) - 1, lines - 1)
     begin, until = math.floor(v - a), math.floor(v + a)
     if line < 0:
@@ -82,11 +82,13 @@ def _meets(walls, unknown, clear, by_columns, is_flipped, bits, u, v, a, b, angl
         if line > last:
             across = math.floor(v + middle * (line + 0.5 - u))
             along = lines - 1 - line if is_flipped else line
-            room = int(clear[across + 1, along + 1] if by_columns else clear[along + 1, across + 1])
-            # Within d − 1 of a cell all is free; the wedge moves by a line and widens by less.
-            spare = room - 2 - (high - low + 1) // 2 - 4
-            if spare > 0:
-                line += max(1, spare >> 1)
+            free_distance = int(
+                skip[across + 1, along + 1] if by_columns else skip[along + 1, across + 1]
+            )
+            # All cells within d − 1 of a cell are free; the wedge widens by less than it advances.
+            jump = free_distance - 2 - (high - low + 1) // 2 - 4
+            if jump > 0:
+                line += max(1, jump >> 1)
                 first = UNKNOWN_START
                 continue
         free = ~_window(walls, line, low) & ((FIRST_BIT << np.uint64(high - low + 1)) - FIRST_BIT)
@@ -111,14 +113,14 @@ def _meets(walls, unknown, clear, by_columns, is_flipped, bits, u, v, a, b, angl
 
 
 @subroutine
-def meets_wall(walls, unknown, clear, x, y, a, b, angle, reach):
+def meets_wall(walls, unknown, skip, x, y, a, b, angle, reach):
     """Prove that every ray of a box meets a wall within reach, and nothing unknown before.
 
     Args:
         walls: Bits of the occupied cells: columns from the left and from the right, rows from
             below and from above, each of shape (lines, words).
         unknown: Bits of the unknown cells, laid out like `walls`; cells beyond the map are unknown.
-        clear: The skip grid of the map (`compute.rays.grid2d`).
+        skip: The skip grid of the map (`compute.rays.grid2d`).
         x: Column of the middle of the box, in cells.
         y: Row of the middle of the box, in cells.
         a: Half width of the box in cells.
@@ -126,7 +128,7 @@ def meets_wall(walls, unknown, clear, x, y, a, b, angle, reach):
         angle: Direction of the middle ray, in rad.
         reach: Range within which all rays must meet a wall, in cells.
     """
-    height, width = clear.shape[0] - 2, clear.shape[1] - 2
+    height, width = skip.shape[0] - 2, skip.shape[1] - 2
     c, s = math.cos(angle), math.sin(angle)
     if abs(c) >= abs(s):
         back = c < 0.0
@@ -134,15 +136,13 @@ def meets_wall(walls, unknown, clear, x, y, a, b, angle, reach):
         side = 1 if back else 0
         turn = math.atan2(s, abs(c))
         return _meets(
-            walls[side], unknown[side], clear, True, back, height, along, y, a, b, turn, reach
+            walls[side], unknown[side], skip, True, back, height, along, y, a, b, turn, reach
         )
     back = s < 0.0
     along = height - y if back else y
     side = 3 if back else 2
     turn = math.atan2(c, abs(s))
-    return _meets(
-        walls[side], unknown[side], clear, False, back, width, along, x, a, b, turn, reach
-    )
+    return _meets(walls[side], unknown[side], skip, False, back, width, along, x, a, b, turn, reach)
 
 
 @kernel(
@@ -151,8 +151,8 @@ def meets_wall(walls, unknown, clear, x, y, a, b, angle, reach):
     over="boxes",
 )
 def bound_small_boxes(
-    first, last, field, codes, pad, frontiers, walls, unknown, clear, cell, model, ends, boxes, a,
-    b, through_deficits, tops, budget, deficits, wedge_counts,
+    first, last, field, codes, pad, frontiers, walls, unknown, skip, cell, model, ends, boxes, a,
+    b, through_deficits, max_ratings, budget, deficits, wedge_counts,
 ):  # fmt: skip
     """Bound the deficits of small boxes, in nats, by ends of beams and by walls in between.
 
@@ -166,7 +166,7 @@ def bound_small_boxes(
         frontiers: Least U of each class in m.
         walls: Bits of the occupied cells; see `meets_wall`.
         unknown: Bits of the unknown cells; see `meets_wall`.
-        clear: Skip grid of the map; see `meets_wall`.
+        skip: Skip grid of the map; see `meets_wall`.
         cell: Side of a cell in m.
         model: Row of the beam model (`compute.likelihood.beam_model`), shape (10,).
         ends: Ends of the beams in the frame of the sensor, in m, shape (m, 2); first those with the
@@ -175,7 +175,7 @@ def bound_small_boxes(
         a: Half width of the boxes in cells.
         b: Half width of the boxes in rad.
         through_deficits: Deficit of a beam that has gone through a wall, shape (m,).
-        tops: Largest rating of each beam, in nats, shape (m,).
+        max_ratings: Largest rating of each beam, in nats, shape (m,).
         budget: Largest deficit of a pose that is good enough, in nats.
         deficits: Output, shape (n,); more than the budget for boxes that are dropped.
         wedge_counts: Output, number of wedges walked for each box, shape (n,).
@@ -185,38 +185,40 @@ def bound_small_boxes(
     for i in range(first, last):
         x, y, yaw = boxes[i, 0], boxes[i, 1], boxes[i, 2]
         c, s = math.cos(yaw), math.sin(yaw)
-        lost = np.empty(m)
-        total, hope, count = 0.0, 0.0, 0
+        beam_deficits = np.empty(m)
+        total, possible_gain, count = 0.0, 0.0, 0
         for k in range(m):
             u, v = ends[k, 0], ends[k, 1]
             z = math.hypot(u, v)
             end_shift = math.sqrt(2.0) * a * cell + 2.0 * z * math.sin(0.5 * b)
             u, v = x + (c * u - s * v) / cell, y + (s * u + c * v) / cell
-            near = distance_at(field, u, v)[0] * cell - math.sqrt(2.0) * end_shift
+            to_wall = distance_at(field, u, v)[0] * cell - math.sqrt(2.0) * end_shift
             column = min(max(math.floor(u) + pad, 0), width - 1)
             row = min(max(math.floor(v) + pad, 0), height - 1)
-            dark = (
+            to_unknown = (
                 frontiers[codes[row, column] % len(frontiers)] - end_shift - math.sqrt(0.5) * cell
             )
-            lost[k] = max(0.0, tops[k] - rating_bound(model, z, near, dark))
-            total += lost[k]
-            hope += max(0.0, through_deficits[k] - lost[k])
+            beam_deficits[k] = max(
+                0.0, max_ratings[k] - rating_bound(model, z, to_wall, to_unknown)
+            )
+            total += beam_deficits[k]
+            possible_gain += max(0.0, through_deficits[k] - beam_deficits[k])
             if total > budget:
                 break
         for k in range(m):
-            if not total + hope > budget >= total:
+            if not total + possible_gain > budget >= total:
                 break
-            gain = through_deficits[k] - lost[k]
+            gain = through_deficits[k] - beam_deficits[k]
             if gain <= 0.0:
                 continue
-            hope -= gain
+            possible_gain -= gain
             u, v = ends[k, 0], ends[k, 1]
             z = math.hypot(u, v)
             reach = (z - model[SLACK] - model[SLACK_SHARE] * z - 1e-6) / cell
-            # Where the middle ray meets no wall in time, not all rays do.
-            if cast_ray(clear, x, y, c * u - s * v, s * u + c * v, reach / z)[1] == WALL:
+            # If the middle ray meets no wall within reach, not all rays do.
+            if cast_ray(skip, x, y, c * u - s * v, s * u + c * v, reach / z)[1] == WALL:
                 count += 1
-                if meets_wall(walls, unknown, clear, x, y, a, b, yaw + math.atan2(v, u), reach):
+                if meets_wall(walls, unknown, skip, x, y, a, b, yaw + math.atan2(v, u), reach):
                     total += gain
         deficits[i] = total
         wedge_counts[i] = count

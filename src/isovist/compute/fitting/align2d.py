@@ -42,11 +42,11 @@ def align_2d(first, last, field, ends, noise, widths, damping, poses, normal):
             Σ w and Σ w e²; shape (K, 8).
     """
     m, steps = len(ends), len(widths)
-    across, arm = np.empty((2, padded_beams(m)), dtype=np.float32), 0.0
-    pack_ends(ends, 1.0, across)
+    packed_ends, lever = np.empty((2, padded_beams(m)), dtype=np.float32), 0.0
+    pack_ends(ends, 1.0, packed_ends)
     for k in range(m):
-        arm += ends[k, 0] ** 2 + ends[k, 1] ** 2
-    arm /= m
+        lever += ends[k, 0] ** 2 + ends[k, 1] ** 2
+    lever /= m
     scale, share = (
         np.zeros((steps, padded_beams(m)), np.float32),
         np.zeros((steps, padded_beams(m)), np.float32),
@@ -61,12 +61,12 @@ def align_2d(first, last, field, ends, noise, widths, damping, poses, normal):
     for q in range(first, last):
         x, y, yaw = poses[q, 0], poses[q, 1], poses[q, 2]
         for n in range(steps):
-            sum_ends(field, across, x, y, yaw, scale[n], share[n], sums)
+            sum_ends(field, packed_ends, x, y, yaw, scale[n], share[n], sums)
             xx, xy, xa, yy, ya, aa = sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]
             gx, gy, ga = sums[8], sums[9], sums[10]
             xx += damping * m
             yy += damping * m
-            aa += damping * m * arm * YAW_DAMPING
+            aa += damping * m * lever * YAW_DAMPING
             a = yy * aa - ya * ya
             b = xa * ya - xy * aa
             d = xy * ya - xa * yy
@@ -82,6 +82,6 @@ def align_2d(first, last, field, ends, noise, widths, damping, poses, normal):
             y += shrink * step_y
             yaw += min(max(step_a, -MAX_ROTATION), MAX_ROTATION)
         poses[q, 0], poses[q, 1], poses[q, 2] = x, y, yaw
-        sum_ends(field, across, x, y, yaw, scale[steps - 1], share[steps - 1], sums)
+        sum_ends(field, packed_ends, x, y, yaw, scale[steps - 1], share[steps - 1], sums)
         for k in range(8):
             normal[q, k] = sums[k]

@@ -301,39 +301,24 @@ def _sum_beams(
 @subroutine
 def _fit_all(first, last, field, ends, widths, damping, offset_weight, fitted, poses, normal, sums):
     """Improve poses on a field of either layout; see `align_3d`."""
-    count, arm = len(ends), 0.0
+    count, lever = len(ends), 0.0
     for k in range(count):
-        arm += ends[k, 0] ** 2 + ends[k, 1] ** 2
-    arm /= count
-    across, H, g, R = np.ascontiguousarray(ends.T), np.zeros((6, 6)), np.zeros(6), np.empty((3, 3))
-    m, beam_values, corners = (
-        np.empty(6),
-        np.empty((9, count)),
-        np.empty((8, count), dtype=np.float32),
-    )
+        lever += ends[k, 0] ** 2 + ends[k, 1] ** 2
+    lever /= count
+    end_rows, H, g = np.ascontiguousarray(ends.T), np.zeros((6, 6)), np.zeros(6)
+    m, R, beam_values = np.empty(6), np.empty((3, 3)), np.empty((9, count))
+    corners = np.empty((8, count), dtype=np.float32)
     at = np.full((3, count + 1), -1, dtype=np.int32)
     for q in range(first, last):
         pose = poses[q]
         d = 0.0
         for sigma in widths:
             _, _, d = _sum_beams(
-                field,
-                across,
-                sigma,
-                offset_weight,
-                d,
-                fitted,
-                pose,
-                H,
-                g,
-                m,
-                R,
-                beam_values,
-                at,
+                field, end_rows, sigma, offset_weight, d, fitted, pose, H, g, m, R, beam_values, at,
                 corners,
-            )
+            )  # fmt: skip
             for i in range(6):
-                H[i, i] += damping * count * (1.0 if i < 2 or i == 3 else YAW_DAMPING * arm)
+                H[i, i] += damping * count * (1.0 if i < 2 or i == 3 else YAW_DAMPING * lever)
             if not _solve(H, g, fitted):
                 break
             if fitted < 4:
@@ -346,21 +331,9 @@ def _fit_all(first, last, field, ends, widths, damping, offset_weight, fitted, p
                 else:
                     pose[i] += min(max(g[i], -MAX_ROTATION), MAX_ROTATION)
         sums[q, 0], sums[q, 1], _ = _sum_beams(
-            field,
-            across,
-            widths[-1],
-            offset_weight,
-            d,
-            fitted,
-            pose,
-            normal[q],
-            g,
-            m,
-            R,
-            beam_values,
-            at,
-            corners,
-        )
+            field, end_rows, widths[-1], offset_weight, d, fitted, pose, normal[q], g, m, R,
+            beam_values, at, corners,
+        )  # fmt: skip
 
 
 @kernel(

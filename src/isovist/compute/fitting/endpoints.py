@@ -191,7 +191,7 @@ class _EndLookup:
         a, b = u - column, v - row
         columns, rows = column.to_int().value, row.to_int().value
         lower, upper = [], []
-        # Products of 32 bits, which NEON's machines have three times as fast.
+        # Products of 32 bits, which processors with NEON compute three times as fast.
         narrow = builder.sext(builder.trunc(self.width, ir.IntType(32)), self.index)
         for lane in (ir.Constant(self.index, n) for n in range(FLOAT_LANES)):
             i, j = (

@@ -19,7 +19,7 @@ from isovist.compute.fitting.endpoints import CUTOFF_SIGMAS, distance_at
 from isovist.compute.infra.compiled import inline, kernel
 
 RULE = ((0.0, 2.0 / 3.0), (math.sqrt(3.0), 1.0 / 6.0), (-math.sqrt(3.0), 1.0 / 6.0))
-# Inputs are finite, so comparisons need not think of NaN: this lets them run four at a time.
+# Inputs are finite, so comparisons may ignore NaN: four of them run at a time.
 ASSUME_FINITE = {"nnan", "nsz"}
 
 

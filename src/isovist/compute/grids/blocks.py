@@ -40,7 +40,7 @@ def codes_at(first, last, index, table, size, cells, codes):
 
 
 @kernel("i4[:,:,::1], u1[:,:,:,::1], i8[::1], i8[:,::1], b1 -> u1[:,:,:,::1]", over="places")
-def faces(first, last, index, table, size, places, corners, out):
+def surface_cells(first, last, index, table, size, places, corners, out):
     """Extract the cells that have a face to a free cell; the others get code 0.
 
     places (k, 3): z, y, x of the blocks of rows FIRST_OWN_ROW and after, in order; corners: an edge
@@ -119,7 +119,7 @@ def _gather(index, table, block, margin, window):
                 row = index[bz, by, bx]
                 if row == FREE_ROW:
                     continue
-                # Of this block, what of it lies in the window.
+                # Copy the part of this block that lies in the window.
                 z, y, x = BLOCK_SIDE * bz - low_z, BLOCK_SIDE * by - low_y, BLOCK_SIDE * bx - low_x
                 first, last = max(0, -x), min(BLOCK_SIDE, wide - x)
                 for c in range(max(0, -z), min(BLOCK_SIDE, wide - z)):
@@ -173,7 +173,7 @@ def _lower_larger(line, floor, out):
 
 
 @kernel("i4[:,:,::1], u1[:,:,:,::1], i8[:,::1], i8 -> u2[:,:,:,::1]", over="places")
-def squares(first, last, index, marks, places, margin, out):
+def squared_distances(first, last, index, marks, places, margin, out):
     """Compute D² of (1) to the marked cells, at most margin², in cells, exact below that.
 
     places (k, 3): z, y, x of blocks; out (k, n, n, n) with n = BLOCK_SIDE + 1: the first cells of
@@ -204,12 +204,13 @@ def squares(first, last, index, marks, places, margin, out):
 
 
 @kernel("i4[:,:,::1], u1[:,:,:,::1], i8[:,::1] -> u1[:,:,:,::1]", over="places")
-def moves(first, last, index, table, places, out):
+def skip_codes(first, last, index, table, places, out):
     """Compute the codes that rays of `compute.rays.grid3d` jump by.
 
     For free cells it is 2 + D∞ of (1) to the nearest cell that is not free.
 
-    At most BLOCK_SIDE + 2; the code less one for the others. places and out are as in `faces`.
+    At most BLOCK_SIDE + 2; the code less one for the others. places and out are as in
+    `surface_cells`.
     """
     wide = 3 * BLOCK_SIDE
     window = np.empty((wide, wide, wide), np.uint8)

@@ -58,7 +58,7 @@ def read_leaves(data, payload, leaves):
         half = side >> 1
         if bits != 0 and half == 0:
             return TOO_DEEP, at
-        # From the last child down, so that the first is taken from the stack first.
+        # Push the last child first, so that the first child is popped first.
         for i in range(7, -1, -1):
             kind = (bits >> (2 * i)) & 3
             if kind == 0:

@@ -20,7 +20,7 @@ v_p' = max(a_p', b_p'):
 
     r = (p' − p − ½) / |du|  for A_p',     r = (v_p' − s_p − ½) / dv  for B_p'.                (3)
 
-So there is no bias of half a cell, nothing is summed up or smeared, and a range is wrong only
+So there is no bias of half a cell, no error accumulates, and a range is wrong only
 where the half cell to the side changes which face is met.
 
 A line is a float32, the first term of (3), and a byte, the code of the cell with 4 added for B.
@@ -104,13 +104,9 @@ def sweep_one(runs, du, dv, before, places, nodes, ranges, endings, node_ranges,
         if at < majors and places[i] >= 0:
             j = shift - s
             _read(
-                lines[j : j + width],
-                ends[j : j + width],
-                np.float32((p + 0.5) * per_u),
-                np.float32((s + 0.5) * per_v),
-                ranges[places[i]],
-                endings[places[i]],
-            )
+                lines[j : j + width], ends[j : j + width], np.float32((p + 0.5) * per_u),
+                np.float32((s + 0.5) * per_v), ranges[places[i]], endings[places[i]],
+            )  # fmt: skip
             for k in range(start[i], start[i + 1]):
                 node_ranges[k] = ranges[places[i], rows[k]]
                 node_endings[k] = endings[places[i], rows[k]]
@@ -134,23 +130,17 @@ def sweep_all(
     """
     for k in range(first, last):
         sweep_one(
-            runs,
-            directions[k, 0],
-            directions[k, 1],
-            before[k],
-            places,
-            nodes,
-            ranges[k],
-            endings[k],
-            node_ranges[k],
-            node_endings[k],
-        )
+            runs, directions[k, 0], directions[k, 1], before[k], places, nodes, ranges[k],
+            endings[k], node_ranges[k], node_endings[k],
+        )  # fmt: skip
 
 
 @kernel(
     "f4[:,::1], u1[:,::1], i8[::1], i8[::1], i8[::1], f8, f8 -> f4[:,::1], u1[:,::1]", over="ranges"
 )
-def pick(first, last, ranges, endings, nodes, slots, rows, unit, maximum, out, out_endings):
+def copy_node_ranges(
+    first, last, ranges, endings, nodes, slots, rows, unit, maximum, out, out_endings
+):
     """Copy the ranges of nodes out of swept columns.
 
     Args:

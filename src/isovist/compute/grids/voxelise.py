@@ -8,7 +8,7 @@ import numpy as np
 
 from isovist.compute.infra.compiled import kernel, subroutine
 
-# Faces of cells on which a wall lies exactly are touched on both sides, whatever the rounding.
+# A wall exactly on the face between two cells touches both, whatever the rounding.
 FACE_MARGIN = 1e-9
 
 

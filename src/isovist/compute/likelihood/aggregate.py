@@ -45,26 +45,26 @@ def thin_beams(ranges, bearings, along, valid, width, length, index, ends, begin
     total = 0
     for k in range(len(valid)):
         total += valid[k]
-    count, nth = min(total, len(index)), 0
+    count, valid_index = min(total, len(index)), 0
     blocks, groups, last_block, group_start, m = 0, 0, -1.0, 0, 0
     for k in range(len(valid)):
         if not valid[k]:
             continue
-        if m < count and nth == m * total // count:
+        if m < count and valid_index == m * total // count:
             index[m] = k
             number = math.floor((bearings[k] - bearings[index[0]]) / width + 1e-9)
             ends[m, 0], ends[m, 1] = ranges[k] * along[k, 0], ranges[k] * along[k, 1]
             if m == 0 or number != last_block:
-                away = math.hypot(
+                distance = math.hypot(
                     ends[m, 0] - ends[group_start, 0], ends[m, 1] - ends[group_start, 1]
                 )
-                if m == 0 or away >= length:
+                if m == 0 or distance >= length:
                     begins[1, groups], group_start = blocks, m
                     groups += 1
                 begins[0, blocks], last_block = m, number
                 blocks += 1
             m += 1
-        nth += 1
+        valid_index += 1
     counts[0], counts[1], counts[2] = m, blocks, groups
 
 
@@ -166,20 +166,20 @@ def credit_removed_walls(
     m, count = ratings.shape[1], len(group_starts)
     group_of, share = np.empty(m, dtype=np.int64), np.empty(m)
     _assign_groups(order, starts, group_starts, group_of, share)
-    gain, plus, is_spared = np.empty(count), np.empty(count), np.empty(count, dtype=np.bool_)
+    gain, total_gain, is_spared = np.empty(count), np.empty(count), np.empty(count, dtype=np.bool_)
     for k in range(first, last):
-        gain[:] = plus[:] = 0.0
+        gain[:] = total_gain[:] = 0.0
         for i in range(m):
             if kinds[k, i] == THROUGH and open_ratings[k, i] > ratings[k, i]:
                 rise = np.float64(open_ratings[k, i]) - ratings[k, i]
                 gain[group_of[i]] += share[i] * rise
-                plus[group_of[i]] += rise
+                total_gain[group_of[i]] += rise
         _select_spared(gain, min_gain, is_spared)
         total = 0.0
         for c in range(count):
             adjusted[k, SUMMARY_COLUMNS + c] = sums[k, SUMMARY_COLUMNS + c]
             if is_spared[c]:
-                total += plus[c]
+                total += total_gain[c]
                 adjusted[k, SUMMARY_COLUMNS + c] += gain[c]
         adjusted[k, 0], adjusted[k, 1], adjusted[k, 2] = (
             sums[k, 0] + total / m,

@@ -13,8 +13,8 @@ a hit even when the cast ray went astray at a grazing angle or past a corner; bu
 more than s(z) behind a wall has gone through it.  Beams are rated by ℓ = log(Z p), 0 for a random
 return.
 
-With s₁ = 1 nothing is ever behind a wall.  Such a model asks only where beams end: no ray is cast,
-and all of them are rated as if r were 0, which is right of those that have gone through a wall.
+With s₁ = 1 nothing is ever behind a wall. Such a model uses only the ends of beams: no ray is cast,
+and all beams are rated as if r were 0, as is right for those that have gone through a wall.
 
 A model is the row σ, Z, a, b, r₀, c, u, λ, s₀, s₁; lengths in m (`atlas.settings.BeamModel`).
 """

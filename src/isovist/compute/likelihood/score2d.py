@@ -56,11 +56,11 @@ def score_2d(first, last, skip, walls, field, unit, model, ends, noise, poses, r
     m, n, reach = len(ends), padded_beams(len(ends)), model[LONGEST] / unit
     cells = np.empty((2, n), dtype=np.float32)
     pack_ends(ends, unit, cells)
-    beams, rated = np.ones((BEAM_ROWS, n), dtype=np.float32), np.empty(n, dtype=np.float32)
-    sorts, z, ways = np.empty(n, dtype=np.uint8), np.empty(m), np.empty((2, m))
+    beams, beam_ratings = np.ones((BEAM_ROWS, n), dtype=np.float32), np.empty(n, dtype=np.float32)
+    beam_kinds, z, directions = np.empty(n, dtype=np.uint8), np.empty(m), np.empty((2, m))
     for k in range(m):
         z[k] = math.sqrt(ends[k, 0] ** 2 + ends[k, 1] ** 2)
-        ways[0, k], ways[1, k] = ends[k, 0] / z[k], ends[k, 1] / z[k]
+        directions[0, k], directions[1, k] = ends[k, 0] / z[k], ends[k, 1] / z[k]
         sigma = model[SIGMA]
         beams[BEAM_SIGMA, k] = sigma if len(noise) == 0 else math.hypot(sigma, noise[k])
         beams[Z, k] = min(z[k], MAX_COORDINATE)
@@ -77,8 +77,8 @@ def score_2d(first, last, skip, walls, field, unit, model, ends, noise, poses, r
         if not is_open(model):
             c, s = math.cos(yaw), math.sin(yaw)
             for k in range(m):
-                along[k] = c * ways[0, k] - s * ways[1, k]
-                across[k] = s * ways[0, k] + c * ways[1, k]
+                along[k] = c * directions[0, k] - s * directions[1, k]
+                across[k] = s * directions[0, k] + c * directions[1, k]
             cast_fan(skip, x, y, along, across, reach, rays, at, r, endings)
             for k in range(m):
                 free = wall = r[k] * unit
@@ -87,9 +87,9 @@ def score_2d(first, last, skip, walls, field, unit, model, ends, noise, poses, r
                     wall = cast_ray(walls, x, y, along[k], across[k], reach)[0] * unit
                 beams[RANGE, k], beams[WALL_BEHIND, k] = free, wall
                 beams[LIMIT, k] = 0.0 if in_unknown else np.inf
-        rate_beams(model, beams, rated, sorts)
+        rate_beams(model, beams, beam_ratings, beam_kinds)
         for k in range(m):
-            ratings[q, k], kinds[q, k] = rated[k], sorts[k]
+            ratings[q, k], kinds[q, k] = beam_ratings[k], beam_kinds[k]
 
 
 @kernel(
@@ -121,7 +121,7 @@ def separate_views(first, last, field, unit, model, ranges, along, places, delta
                     delta[v, i, j, k] = 0.0
                 if not (0.0 < z < np.inf):
                     continue
-                # Half a cell on, so that a beam that ends on the face of a cell ends in it.
+                # Add half a cell, so that a beam that ends on the face of a cell ends in it.
                 end = z / unit + 0.5
                 for j in range(K):
                     wall = min(ranges[v, j, k], longest)

@@ -1,8 +1,8 @@
 """Rate the beams of 3D scans from poses by ray casting.
 
-Ranges are rated by `compute.likelihood.beam_model`.  A floor of cells lies up to a cell too high,
-so a beam that grazes it meets it early by a share of its range: s₁ is larger here.  Where the map
-has reflectances ρ and the beam an intensity i, a beam that ends at a wall is rated by that too,
+Ranges are rated by `compute.likelihood.beam_model`. A floor made of cells lies up to a cell too
+high, so a beam that grazes it meets it early by a share of its range: s₁ is larger here.  Where the
+map has reflectances ρ and the beam an intensity i, a beam that ends at a wall is rated by that too,
 
     ℓ_i = log(a′ N(i − ρ; σ′) I + 1 − a′),                                                 (1)
 
@@ -55,7 +55,7 @@ def _beam(skip, walls, field, unit, model, o, d, z, at, step, sides, tied, met_c
     rating = rate_beam(model, model[SIGMA], z, r, miss, in_unknown)
     kind = sort_beam(model[SIGMA], z, r, miss, in_unknown, through)
     if cell < 0 or abs(wall - z) > EXPLAINED_SIGMAS * model[SIGMA] + model[SLACK]:
-        # The ray went astray: the cell that the beam ends in will do, if it is one.
+        # The ray went astray: take the cell in which the beam ends, if it is a wall.
         columns, rows, levels = size_of(walls, 0), size_of(walls, 1), size_of(walls, 2)
         i, j, up = math.floor(x), math.floor(y), math.floor(h)
         inside = 0 <= i < columns and 0 <= j < rows and 0 <= up < levels
@@ -66,9 +66,12 @@ def _beam(skip, walls, field, unit, model, o, d, z, at, step, sides, tied, met_c
 
 
 @subroutine
-def _scan(skip, walls, field, unit, model, shine, gloss, ends, strengths, pose, ratings, kinds):
+def _scan(
+    skip, walls, field, unit, model, reflectances, intensity_model, ends, intensities, pose,
+    ratings, kinds,
+):  # fmt: skip
     """Rate the beams from one pose (6,); see `score_3d`."""
-    spread, width, share = gloss
+    spread, width, share = intensity_model
     R, o, d = np.empty((3, 3)), np.empty(3), np.empty(3)
     at, step, sides = np.empty(3, np.int64), np.empty(3, np.int64), np.empty(3, np.int64)
     tied, met_cell = np.empty(3, np.int64), np.empty(3, np.int64)
@@ -81,8 +84,8 @@ def _scan(skip, walls, field, unit, model, shine, gloss, ends, strengths, pose, 
         rating, kind, cell = _beam(
             skip, walls, field, unit, model, o, d, z, at, step, sides, tied, met_cell
         )
-        if len(shine) > 0 and kind == EXPLAINED and cell >= 0:
-            off = (strengths[k] - shine[cell]) / spread
+        if len(reflectances) > 0 and kind == EXPLAINED and cell >= 0:
+            off = (intensities[k] - reflectances[cell]) / spread
             bell = math.exp(-0.5 * off * off) / (math.sqrt(2.0 * math.pi) * spread)
             rating += math.log(share * bell * width + 1.0 - share)
         ratings[k], kinds[k] = rating, kind
@@ -94,8 +97,8 @@ def _scan(skip, walls, field, unit, model, shine, gloss, ends, strengths, pose, 
     over="poses",
 )
 def score_3d(
-    first, last, skip, walls, field, unit, model, shine, gloss, ends, strengths, poses, ratings,
-    kinds,
+    first, last, skip, walls, field, unit, model, reflectances, intensity_model, ends, intensities,
+    poses, ratings, kinds,
 ):  # fmt: skip
     """Rate each beam from each pose.
 
@@ -115,8 +118,8 @@ def score_3d(
     """
     for q in range(first, last):
         _scan(
-            skip, walls, field, unit, model, shine, gloss, ends, strengths, poses[q], ratings[q],
-            kinds[q],
+            skip, walls, field, unit, model, reflectances, intensity_model, ends, intensities,
+            poses[q], ratings[q], kinds[q],
         )  # fmt: skip
 
 
@@ -127,12 +130,12 @@ def score_3d(
     over="poses",
 )
 def score_3d_by_blocks(
-    first, last, skip, walls, field, unit, model, shine, gloss, ends, strengths, poses, ratings,
-    kinds,
+    first, last, skip, walls, field, unit, model, reflectances, intensity_model, ends, intensities,
+    poses, ratings, kinds,
 ):  # fmt: skip
     """Rate each beam from each pose on grids that are stored by blocks; see `score_3d`."""
     for q in range(first, last):
         _scan(
-            skip, walls, field, unit, model, shine, gloss, ends, strengths, poses[q], ratings[q],
-            kinds[q],
+            skip, walls, field, unit, model, reflectances, intensity_model, ends, intensities,
+            poses[q], ratings[q], kinds[q],
         )  # fmt: skip

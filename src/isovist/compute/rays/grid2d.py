@@ -26,7 +26,7 @@ EDGE = 2
 MAXIMUM = 3
 # Relative margin beyond which rounding cannot have changed an order of faces.
 TIE_MARGIN = 1e-11
-# A place this far from grid lines, in cells, is in the cell that its float says.
+# Rounding cannot move a place this far from grid lines, in cells, to another cell.
 GRID_LINE_MARGIN = 1e-7
 
 
@@ -122,7 +122,7 @@ def cast_ray(skip, x, y, dx, dy, maximum):
     height, width = skip.shape[0] - 2, skip.shape[1] - 2
     if not (0.0 <= x <= width and 0.0 <= y <= height):
         return 0.0, EDGE, -1, -1
-    # Signs of the direction turned to the left by nearly nothing.
+    # Signs of the direction after an infinitely small turn to the left.
     sx = 1 if dx > 0.0 or (dx == 0.0 and dy < 0.0) else -1
     sy = 1 if dy > 0.0 or (dy == 0.0 and dx > 0.0) else -1
     face_x, face_y = (sx + 1) // 2, (sy + 1) // 2
@@ -143,7 +143,7 @@ def cast_ray(skip, x, y, dx, dy, maximum):
     while True:
         jump = int(code) - FREE
         if jump > 1:
-            # To the last cell of the ray inside the block; the step below then leaves it.
+            # Jump to the last cell of the ray inside the block; the step below then leaves it.
             jx, jy = ix + sx * jump, iy + sy * jump
             fx, fy = jx + face_x, jy + face_y
             if _y_first(fx, x, ady, fy, y, adx, tie):

@@ -1,9 +1,9 @@
 """Cast exact rays through a grid of cubic cells.
 
-As `compute.rays.grid2d` in the plane: cell units, a *skip* grid (`compute.grids.fields`) and its
+This is `compute.rays.grid2d` in 3D: cell units, a *skip* grid (`compute.grids.fields`) and its
 codes, and an exact order of faces for the floats as given.  Coordinates are (x, y, z), the grid is
-indexed [z, y, x].  Through free cells a ray jumps to the end of the box around them that its code
-or its block tells of: where it ends does not depend on the jumps.  One rule for ties: cells that
+indexed [z, y, x].  Through free cells a ray jumps to the end of the free box that the code or block
+states; where it ends does not depend on the jumps.  One rule for ties: cells that
 are not free are closed sets, so a ray ends where it first touches one, even at an edge, at a corner
 or along a face; of several touched at once the smallest code ends it.
 """
@@ -14,7 +14,7 @@ from isovist.compute.grids.fields import code_at, last_free, size_of
 from isovist.compute.infra.compiled import kernel, subroutine
 from isovist.compute.rays.grid2d import EDGE, FREE, MAXIMUM, TIE_MARGIN, _exact_sign
 
-# What takes scratch arrays is part of its caller: each reference counted takes as long as a cell.
+# A function with scratch arrays is inlined: to count a reference takes as long as a cell.
 _inline_with_arrays = subroutine(forceinline=True)
 
 
@@ -113,7 +113,7 @@ def cast_ray(skip, o, d, maximum, at, step, sides, tied, met_cell):
     iz = 1.0 / az if az > 0.0 else np.inf
     while True:
         if code > FREE + 1 and not grazes:
-            # To the last cell of the ray inside the box; the step below then leaves it.
+            # Jump to the last cell of the ray inside the box; the step below then leaves it.
             for k in range(3):
                 tied[k] = last_free(skip, code, at, step, k)
             tx = abs(tied[0] + hx - o[0]) * ix if step[0] != 0 else np.inf

@@ -127,7 +127,7 @@ def first_face(rays, i, inverse, shift, counting, corners, groups, boxes, stack,
                 elif t > 0.0 and (t < best or (t == best and number < face)):
                     best, face = t, number
                     reach = np.float32(max(t - shift, 0.0)) * EXIT_SLACK
-        # What waits farther away than a face that was met is dropped.
+        # Drop the waiting nodes that are farther away than the nearest face.
         farthest = (bits_of(reach) + 1) << 32
         while top > 0 and stack[top - 1] >= farthest:
             top -= 1
@@ -202,7 +202,7 @@ def cast_faces(
                 directions[i, 0], directions[i, 1], directions[i, 2], per_size,
             ) << 32  # fmt: skip
         sort_keys(keys, other[: len(keys)])
-        # Fetched and put back in loops of their own, rays do not wait for each other.
+        # Rays are loaded and stored in loops of their own, so that none waits for another.
         for j in range(len(keys)):
             i = keys[j] & LOW_BITS
             for c in range(3):

@@ -1,7 +1,7 @@
 """Test a ray against the boxes of a tree node, and against the faces of a leaf.
 
-There are two ways with the same answers to the last bit: vector code, which is taken, and a plain
-loop that says what it does.
+Two versions give the same answers to the last bit: vector code, which runs, and a plain loop that
+defines it.
 """
 
 from functools import partial

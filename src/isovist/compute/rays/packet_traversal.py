@@ -1,6 +1,6 @@
-"""Trace a packet of rays through a 2D grid, one step each at a time, until the last ray ends.
+"""Trace a packet of rays through a 2D grid, one step of all rays at a time, until the last ends.
 
-They are followed in singles, counting from the cell that they begin in.  At a distance r these err
+Rays are traced in float32, relative to the cell that they begin in.  At a distance r these err
 by less than ε₀ + ε r (`BASE_ERROR`, `ERROR_PER_CELL`), so that a ray which meets a face nearer to
 its rim than that may
 have come to the wrong cell: it ends, and the caller casts it by `compute.rays.grid2d`.
@@ -24,15 +24,15 @@ from isovist.compute.infra.threads import numba_config
 from isovist.compute.rays.grid2d import FREE
 
 PACKET_SIZE = 32
-"""Rays of a group.  A step waits for what it reads of the map, and a group for the last of its
-rays: of 8, 16, 32 and 64 a ray takes least with 32 (intel and fhw, x86-64)."""
+"""Rays of a packet. A step waits for its reads of the map, and a packet for the last of its rays:
+of 8, 16, 32 and 64, the time per ray is least with 32 (maps intel and fhw, x86-64)."""
 DX, DY, PER_X, PER_Y, CELL_X, CELL_Y, FREE_CELLS, DISTANCE, OFFSET = range(9)
 STATE_ROWS = 9
-"""Rows of what is known of rays: direction, one over it, cell, how many cells around that are free,
-below 0 where the ray has ended, how far it came, and how far from the middle of its cell it entered
-that, with what that may be off by."""
+"""Rows of the state of rays: direction, inverse direction, cell, free cells around it (below 0 when
+the ray has ended), distance so far, and the offset from the middle of the face at which it entered
+the cell, plus the error of that."""
 MIN_SLANT = 1e-3
-"""Rays nearer to an axis than this, in rad, are for others to follow."""
+"""Rays nearer to an axis than this, in rad, are cast one by one."""
 BASE_ERROR = 1e-4
 """ε₀ in cells: a place in a cell is rounded by 6e-8, and 1/`MIN_SLANT` times that along a ray."""
 ERROR_PER_CELL = 1e-6
@@ -44,13 +44,13 @@ def trace_scalar(cells, begin, width, place, first, rays, at):
     """Trace a packet of rays until they end.
 
     Args:
-        cells: Cells of a skip grid (`compute.rays.grid2d`), row after row.
-        begin: Number of the cell in which they begin.
+        cells: Codes of a skip grid (`compute.rays.grid2d`), row after row.
+        begin: Index of the cell in which the rays begin.
         width: Cells of a row.
-        place: x and y in that cell, and the range beyond which rays end; in cells.
-        first: The first of the group.
-        rays: Shape (STATE_ROWS, m).
-        at: Output, number of the cell of each ray less `begin`, shape (m,).
+        place: x and y in that cell, and the range at which rays end; in cells.
+        first: Index of the first ray of the packet.
+        rays: State of the rays, shape (STATE_ROWS, m).
+        at: Output, index of the cell of each ray less `begin`, shape (m,).
     """
     x, y, maximum = place
     group = range(first, first + PACKET_SIZE)
@@ -149,7 +149,7 @@ def trace_vector(_typing, skip_cells, begin, width, place, first, rays, at):
             ended, (new_offset < MAX_OFFSET).choose(new_free, ended)
         )
         after = {
-            CELL_X: u,  # of those that have ended nobody asks
+            CELL_X: u,  # not read for rays that have ended
             CELL_Y: v,
             FREE_CELLS: goes.choose(new_free, ended),
             DISTANCE: goes.choose(reached, far),

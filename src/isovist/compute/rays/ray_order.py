@@ -1,8 +1,8 @@
 """Order rays so that neighbours pass the same part of a tree.
 
-The boxes that one ray has fetched then still wait in the cache for the next, and branches go the
-same way: rays in no order are followed twice as fast.  A ray is placed by where it starts and where
-it heads, each on a lattice of 16³ boxes, and the bits of both are interleaved.
+The boxes that one ray has read are then still in the cache for the next, and branches go the same
+way: unordered rays take half the time. The key of a ray is its start and its direction, each on a
+lattice of 16³ boxes, with interleaved bits.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """Cast many rays from one place through a 2D grid, several at once.
 
-A ray on its own (`occupancy.cast_ray`) waits at each step for what it reads of the map, and its
-branches are hard to foresee.  Here a group of neighbours goes on together
-(`compute.rays.packet_traversal`), in vector code without branches, until the last of them has
-ended.  Where rounding may have the wrong cell, a ray is cast on its own.
+A single ray (`grid2d.cast_ray`) waits at each step for its reads of the map, and its branches are
+hard to predict. Here neighbours are traced together (`compute.rays.packet_traversal`), in vector
+code without branches, until the last of them ends. If rounding may have chosen a wrong cell, the
+ray is cast again by itself.
 """
 
 import math

@@ -23,7 +23,7 @@ from isovist.compute.infra.compiled import inline, kernel
 from isovist.compute.infra.simd import lowest_bit
 from isovist.compute.search.correlate_terms import MAX_SUM, WORD_LANES, add_terms
 
-# Inputs are finite, so comparisons need not think of NaN: this lets them run four at a time.
+# Inputs are finite, so comparisons may ignore NaN: four of them run at a time.
 ASSUME_FINITE = {"nnan", "nsz"}
 MAX_CODE = 32767
 """Largest code."""
@@ -56,14 +56,14 @@ def encode_scan(values, mask, short, finest, codes, scale):
                     low = min(low, float(values[p, ring, c]))
                     high = max(high, float(values[p, ring, c]))
     base, top = low - 2.0 * short, high + short
-    # A power of two, so that costs are the same numbers as floats.
+    # With a power of two, costs are exact as floats.
     min_step = max(finest, (top - base) / (MAX_CODE - 2))
     step = math.ldexp(1.0, math.ceil(math.log2(min_step)))
     bottom, per = np.float32(base - step), np.float32(1.0 / step)
     for p in range(phases):
         for ring in range(rings):
             for c in range(m):
-                # As `_encode` does it with nodes, so that what is the same costs nothing.
+                # Rounded as nodes are by `_encode`, so that equal values cost nothing.
                 above = (values[p, ring, c] - bottom) * per + np.float32(0.5)
                 codes[p, ring, c] = np.int16(np.int32(above)) if mask[p, ring, c] else np.int16(0)
     scale[0], scale[1] = bottom, step
@@ -246,8 +246,8 @@ def correlate(
     keys = np.empty(costs.shape[1], dtype=np.int64)
     best = np.empty(costs.shape[1], dtype=np.int32)
     turns = np.empty(costs.shape[1], dtype=np.int32)
-    # Nodes follow each other from stage to stage: what was just written in pieces of other sizes
-    # is not there to be read at once.
+    # Nodes pass through three stages, one iteration each: a processor stalls when it reads at
+    # once what it has just written in pieces of another size.
     codes = np.zeros((2, rings, wide + m), dtype=np.int16)
     tables = np.zeros(
         (2, phases, -(-n // HEADINGS_PER_WORD) * HEADINGS_PER_WORD + 2), dtype=np.int32

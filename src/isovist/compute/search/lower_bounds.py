@@ -6,8 +6,8 @@ of equation (1) of `compute.search.correlate` is at least q times
 
     |clip(l, k − b/q, k + a/q) − k| − 1.                                                    (1)
 
-Bytes are signed, from −128 on, since machines tell how far such numbers are apart in one go.  They
-lie node beside node, so that one instruction works on dozens of them; terms are summed
+Bytes are signed, from −128 on, since processors have one instruction for their difference. They are
+stored node beside node, so that one instruction works on dozens of them. Terms are summed
 `TERMS_PER_BYTE` before they are put into wider numbers; the caller subtracts the ones.
 """
 

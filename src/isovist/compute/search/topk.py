@@ -1,6 +1,6 @@
 """Select the cheapest nodes, place poses at them, and keep those that differ.
 
-Numbers of nodes and poses stay in the order in which they came unless a function says otherwise.
+Indices of nodes and poses keep their order unless a function says otherwise.
 """
 
 import math
@@ -10,8 +10,7 @@ import numpy as np
 from isovist.compute.infra.compiled import inline, kernel, subroutine
 
 RADIX = ((21, 2047), (10, 2047), (0, 1023))
-"""Bits of a float that are looked at one after the other: by how far they are shifted, and all of
-them."""
+"""Shift and mask of the groups of bits of a float by which numbers are selected, one by one."""
 
 
 @kernel("u4[::1] -> u8[::1]")
@@ -145,8 +144,7 @@ def min_cost_near(places, nodes, costs, pose, radius):
 
 
 SQUARES_PER_SIDE = 32
-"""Squares of the map along either side before their numbers begin anew; which poses come together
-changes no result."""
+"""Squares of the map along either side before their numbers repeat. The order changes no result."""
 
 
 @kernel("f8[:,::1], f8 -> i8[::1]")
@@ -205,8 +203,8 @@ def select_distinct(poses, radius, turn, order):
     Returns:
         How many were chosen.
     """
-    # Those chosen are chained by the square of side `radius` that they lie in; squares may share
-    # a chain.
+    # Selected poses are chained by the square of side `radius` that they lie in; squares may
+    # share a chain.
     size = 64
     while size < 2 * len(order):
         size *= 2
@@ -218,7 +216,7 @@ def select_distinct(poses, radius, turn, order):
         x, y = math.floor(poses[i, 0] / side), math.floor(poses[i, 1] / side)
         is_alike = False
         for nth in range(9):
-            square = (nth + 4) % 9  # its own first, which as a rule holds one that is alike
+            square = (nth + 4) % 9  # its own first, which mostly holds one that is alike
             j = heads[_hash_square(x + square % 3 - 1, y + square // 3 - 1, size)]
             while j >= 0 and not is_alike:
                 is_alike = _is_alike(poses, i, order[j], radius, turn)
@@ -236,9 +234,9 @@ def select_distinct(poses, radius, turn, order):
 
 
 BUCKETS = 4096
-"""Of numbers between the least and the largest: most hold one or none."""
+"""Buckets between the least and the largest number: most hold one number or none."""
 MAX_SORTED_BUCKET = 64
-"""Numbers of a bucket that are put in order one by one."""
+"""Largest bucket that is sorted by insertion."""
 INFINITY_BITS = 0x7F800000
 """Bits of infinity."""
 

@@ -60,7 +60,7 @@ def build_bvh(lo, hi, node_lo, node_hi, link, count, order):
         for k in range(d):
             centre[i, k] = 0.5 * (lo[i, k] + hi[i, k])
     node_count = 0
-    # A stack of ranges still to be made into nodes; `parent` is patched for right children.
+    # Stack of ranges that become nodes; `parent` is patched for right children.
     stack = np.empty((128, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, m, -1
     top = 1

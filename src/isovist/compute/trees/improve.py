@@ -1,8 +1,8 @@
 """Improve a tree of boxes: move nodes to where they enlarge other boxes least.
 
-Splitting from above puts large faces, a floor say, into the same box as whatever small ones have
-their middle nearby, at every level anew.  So each node in turn is taken out with all that is below
-it and put back beside the node y for which
+Splitting from above puts a large face, such as a floor, into one box with small faces near its
+middle, at every level. So each node x is removed with its subtree, and inserted beside the node y
+for which
 
     area(x ∪ y) + Σ_a (area(a ∪ x) − area(a)),   a the nodes above y,                          (1)
 
@@ -16,10 +16,10 @@ from isovist.compute.infra.compiled import kernel, subroutine
 from isovist.compute.trees.build import half_area
 
 ROUNDS = 2
-"""How often all are tried: the nodes of the hall of `benchmarks.mesh` have 32 times the area of the
-root, of which the first takes away 6, the next 0.6 and a third 0.1."""
+"""Rounds over all nodes. In the hall of `benchmarks.mesh`, nodes have 32 times the area of the
+root; the first round saves 6 of these, the second 0.6, a third would save 0.1."""
 MAX_PLACES = 64
-"""Places tried for a node at most: 30 are on average, but all there are where all boxes overlap."""
+"""Largest number of places tried for a node: 30 on average, all places where all boxes overlap."""
 
 
 @subroutine

@@ -134,10 +134,10 @@ class BlockGrid:
 
         See `surface`.
         """
-        from isovist.compute.grids.blocks import faces
+        from isovist.compute.grids.blocks import surface_cells
 
         out = np.zeros_like(self.table)
-        faces(*self.parts, self.places, corners, out)
+        surface_cells(*self.parts, self.places, corners, out)
         return out
 
     def array(self, low: int = 0, high: int | None = None) -> NDArray[np.uint8]:

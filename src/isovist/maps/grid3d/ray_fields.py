@@ -65,7 +65,7 @@ class RayGrid:
     def _by_blocks(cls, blocks: BlockGrid) -> "RayGrid":
         from scipy.ndimage import distance_transform_cdt
 
-        from isovist.compute.grids.blocks import moves
+        from isovist.compute.grids.blocks import skip_codes
 
         open_ = blocks.index == FREE_ROW
         far = np.full(open_.shape, max(open_.shape), dtype=np.int32)
@@ -73,7 +73,7 @@ class RayGrid:
             far = distance_transform_cdt(open_, metric="chessboard").astype(np.int32)
         table = np.empty_like(blocks.table)
         table[FREE_ROW], table[UNKNOWN_ROW] = FREE_BLOCK, UNKNOWN - 1
-        moves(blocks.index, blocks.table, blocks.places, table)
+        skip_codes(blocks.index, blocks.table, blocks.places, table)
         return cls(readonly(np.where(open_, -far, blocks.index)), readonly(table), blocks.shape)
 
     @property
@@ -119,7 +119,7 @@ class WallDistances:
     def _by_blocks(cls, blocks: BlockGrid, limit: int) -> "WallDistances":
         from scipy.ndimage import maximum_filter
 
-        from isovist.compute.grids.blocks import squares
+        from isovist.compute.grids.blocks import squared_distances
 
         marks = blocks.faces(corners=True)
         marks[marks == UNKNOWN] = 0
@@ -141,7 +141,7 @@ class WallDistances:
         for first in range(0, len(places), BLOCKS_PER_PASS):
             some = places[first : first + BLOCKS_PER_PASS]
             found = np.empty((len(some), side, side, side), dtype=np.uint16)
-            squares(blocks.index, marks, some, limit, found)
+            squared_distances(blocks.index, marks, some, limit, found)
             kept = found.reshape(len(some), -1).min(axis=1) < limit * limit
             number = int(np.count_nonzero(kept))
             table[count : count + number] = number_of[found[kept]]

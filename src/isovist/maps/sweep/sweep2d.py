@@ -93,7 +93,7 @@ def sweep_ranges(
         cols: Column of each node.
         maximum: Longest range in m.
     """
-    from isovist.compute.grids.sweep2d import pick
+    from isovist.compute.grids.sweep2d import copy_node_ranges
 
     reach = reach_in_cells(world, maximum)
     axes = _axes(world, *_checked(world, angles, rows, cols))
@@ -102,7 +102,9 @@ def sweep_ranges(
     endings = np.empty(shape, dtype=np.uint8)
     for axis in axes:
         for which, r, e in axis.sweep():
-            pick(r, e, axis.nodes, axis.slots, which, world.resolution, reach, ranges, endings)
+            copy_node_ranges(
+                r, e, axis.nodes, axis.slots, which, world.resolution, reach, ranges, endings
+            )
     return readonly(ranges), readonly(endings)
 
 
