@@ -50,14 +50,14 @@ def compare(name: str, world: AnyMap, lidar: Lidar | SpinningLidar, count: int, 
     places = np.array([[trial.truth.x, trial.truth.y] for trial in trials])
     node = cKDTree(found.places[:, :2]).query(places)[1]
     yaws = np.array([[trial.truth.yaw] for trial in trials])
-    heading = np.argmin(np.abs(wrap_angle(yaws - found.looks.headings)), axis=1)
-    predicted = found.looks.unique_by_heading[node, heading]
+    heading = np.argmin(np.abs(wrap_angle(yaws - found.summary.headings)), axis=1)
+    predicted = found.summary.unique_by_heading[node, heading]
     gap = 100.0 * float(predicted.mean() - unique.mean())
     error = 100.0 * math.hypot(found.standard_error, float(np.std(unique - predicted)) / count**0.5)
     print(
         f"| {name} | {math.degrees(lidar.field_of_view):.0f}°, {lidar.range_max:g} m | "
         f"{found.share:.1%} | {predicted.mean():.1%} | {unique.mean():.1%} | {gap:+.1f} | "
-        f"{error:.1f} | {len(found.asked)} | {seconds:.1f} | {work:.1f} |",
+        f"{error:.1f} | {len(found.samples)} | {seconds:.1f} | {work:.1f} |",
         flush=True,
     )
     return gap

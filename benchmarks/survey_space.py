@@ -29,14 +29,13 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose3
 from isovist.sensing.models.spinning import SpinningLidar
 from isovist.simulation.demo import HEIGHT
-from isovist.surveying.regions import SELDOM
 from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.survey import Survey, survey
 
 LIDAR = SpinningLidar(16, azimuths=360, range_max=8.0, noise=0.03, clutter=0.05)
 OFTEN = 0.9
 """Least share of unique answers at a node that is called unique here."""
-USUAL, APART = LocalizationSettings(), SurveyingSettings().rival[0]
+USUAL, SURVEYING = LocalizationSettings(), SurveyingSettings()
 
 
 @dataclass
@@ -77,10 +76,10 @@ def looks(
 
 def tells(found: Survey, node: int, truth: Pose3, answer: Answer) -> bool:
     """Whether an answer lists the alias that a survey names for a node."""
-    alias = found.looks.alias_xy[node]
-    itself = np.hypot(*(alias - found.places[node, :2])) < APART
+    alias = found.summary.alias_xy[node]
+    itself = np.hypot(*(alias - found.places[node, :2])) < SURVEYING.aliases.min_distance_m
     for estimate in answer.estimates:
-        near = np.hypot(*(estimate.pose.position[:2] - alias)) <= APART
+        near = np.hypot(*(estimate.pose.position[:2] - alias)) <= SURVEYING.aliases.min_distance_m
         if near and not (itself and is_same(estimate.pose, truth, USUAL)):
             return True
     return False
@@ -95,7 +94,7 @@ def compare(seed: int, length: float, rows: int, count: int) -> tuple[Row, Row]:
     found = survey(atlas, LIDAR)
     surveyed = process_time() - begun
     rng = np.random.default_rng(10_000 + seed)
-    kinds = (found.unique_share >= OFTEN, found.unique_share < SELDOM)
+    kinds = (found.unique_share >= OFTEN, found.unique_share < SURVEYING.areas.max_unique_share)
     told = Row(), Row()
     for row, kind in zip(told, kinds, strict=True):
         for node, pose, answer in looks(atlas, found, np.flatnonzero(kind), count, rng):

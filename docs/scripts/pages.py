@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BESIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
-KEPT = (".md", ".png", ".txt")
+KEPT = (".md", ".png", ".txt", ".json")
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
 """What stands around and in a link: its start, its path, its place on the page, its end."""
 

@@ -1,14 +1,17 @@
-"""The lists of what is public: `docs/reference/api.txt` and `docs/reference/command-line.md`.
+"""Write what is public: names, the command line, settings, and names that changed.
 
-    python docs/scripts/reference.py          # writes both; `make reference`
+    python docs/scripts/reference.py          # writes docs/reference; `make reference`
 
-Tests compare them with the program, so that nothing public changes unseen.
+Tests compare these files with the program, so that nothing public changes unseen.
 """
 
 import enum
 import inspect
+import json
 import re
 import typing
+from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ import typer.main
 import isovist as iv
 from isovist import renamed
 from isovist.apps.cli.app import app
+from isovist.settings import Settings
 
 HOME = Path(__file__).resolve().parent.parent / "reference"
 KINDS = {int: "N", float: "X", str: "WORD", Path: "PATH"}
@@ -181,7 +185,109 @@ def upgrading() -> str:
     return "\n".join(lines) + "\n"
 
 
-FILES = {"api.txt": listing, "command-line.md": command_line, "upgrading.md": upgrading}
+def settings_page() -> str:
+    """Return the page of all settings, from their fields."""
+    lines = [
+        "# Settings",
+        "",
+        "Written by `make reference` from the program itself. Settings are frozen dataclasses.",
+        "Take the defaults, or change values by name:",
+        "",
+        "```python",
+        "import isovist as iv",
+        "",
+        'settings = iv.ExplorationSettings().with_values({"robot.radius_m": 0.4})',
+        "```",
+        "",
+        "A value outside its range is refused. Evidence is the command or the measurement that the",
+        'default comes from. "Not varied" means that nobody has tried other values.',
+        "[`settings.schema.json`](settings.schema.json) has the same settings as a JSON schema.",
+        "`LocalizationSettings`, `ProofSettings` and `TrackingSettings` are described in",
+        "[Python](python.md).",
+    ]
+    for kind in settings_kinds():
+        lines += ["", f"## {kind.__name__}", "", f"{_head(kind)} Module: `{kind.__module__}`.", ""]
+        lines += ["| setting | meaning | default | range | a higher value | evidence |"]
+        lines += ["|---|---|---|---|---|---|"]
+        for row in kind.rows():
+            unit = "" if row.unit == "1" else f" {row.unit}"
+            limits = "" if isinstance(row.default, bool) else "{:g} to {:g}".format(*row.range)
+            default = f"{row.default}" if isinstance(row.default, int) else f"{row.default:.6g}"
+            cells = f"`{row.name}`", _meaning(kind, row.name), f"{default}{unit}", limits
+            lines.append(f"| {' | '.join([*cells, row.raises, row.evidence])} |")
+    return "\n".join(lines) + "\n"
+
+
+def settings_schema() -> str:
+    """Return the JSON schema of all settings."""
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Settings of isovist",
+        "type": "object",
+        "properties": {kind.__name__: _schema(kind) for kind in settings_kinds()},
+    }
+    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+
+
+def settings_kinds() -> list[type[Settings]]:
+    """Return the classes of settings in all modules, without those that are parts of others."""
+    kinds: dict[str, type[Settings]] = {}
+    for module in sorted(Path(iv.__file__).parent.rglob("settings.py")):
+        parts = module.relative_to(Path(iv.__file__).parent.parent).with_suffix("").parts
+        for kind in vars(import_module(".".join(parts))).values():
+            if inspect.isclass(kind) and issubclass(kind, Settings) and fields(kind):
+                kinds[kind.__name__] = kind
+    inner = {type(value) for kind in kinds.values() for value in vars_of(kind).values()}
+    return [kind for kind in kinds.values() if kind not in inner]
+
+
+def vars_of(kind: type[Settings]) -> dict[str, Any]:
+    """Return the default values of settings by name."""
+    default = kind()
+    return {field.name: getattr(default, field.name) for field in fields(kind)}
+
+
+def _schema(kind: type[Settings]) -> dict[str, Any]:
+    rows, properties = {row.name: row for row in kind.rows()}, {}
+    for name, value in vars_of(kind).items():
+        if isinstance(value, Settings):
+            properties[name] = _schema(type(value))
+            continue
+        meaning = _meaning(kind, name) or f"A higher value: {rows[name].raises}"
+        entry = {"description": meaning, "default": value}
+        if isinstance(value, bool):
+            properties[name] = {"type": "boolean", **entry}
+            continue
+        low, high = rows[name].range
+        kind_of = "integer" if isinstance(value, int) else "number"
+        limits = {"minimum": low, "maximum": high, "unit": rows[name].unit}
+        properties[name] = {"type": kind_of, **entry, **limits}
+    head = {"type": "object", "description": _head(kind), "additionalProperties": False}
+    return {**head, "properties": properties}
+
+
+def _head(kind: type[Settings]) -> str:
+    """Return the first sentence of the documentation of a class."""
+    return (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " ")
+
+
+def _meaning(kind: type[Settings], name: str) -> str:
+    """Return what the documentation says of a setting, given by its name in `rows`."""
+    part, _, rest = name.partition(".")
+    if rest:
+        return _meaning(type(vars_of(kind)[part]), rest)
+    text = (inspect.getdoc(kind) or "").partition("Attributes:")[2]
+    found = re.search(rf"^    {part}: (.*?)(?=^    \w+: |^\S|\Z)", text, re.M | re.S)
+    return _plain(found[1]).rstrip(".") if found else ""
+
+
+FILES = {
+    "api.txt": listing,
+    "command-line.md": command_line,
+    "settings.md": settings_page,
+    "settings.schema.json": settings_schema,
+    "upgrading.md": upgrading,
+}
 
 if __name__ == "__main__":
     HOME.mkdir(exist_ok=True)

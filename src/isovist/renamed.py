@@ -5,10 +5,11 @@ class. Modules, top-level names, commands and options need only the row.
 """
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, wraps
 from importlib import import_module
 from importlib.machinery import ModuleSpec
+from operator import attrgetter
 from types import ModuleType
 from typing import Any, Literal, NamedTuple, NoReturn, TypeVar
 
@@ -19,7 +20,7 @@ Kind = Literal[
     "name",  # a class or function of any room: "Rose"
     "keyword",  # a keyword of a function or class: "build(rose)"
     "attribute",  # an attribute or method of a class: "Atlas.note"
-    "setting",  # both, of a settings class: "TrackingSettings.least"
+    "setting",  # both, of a settings class: "TrackingSettings.least"; a tuple became several
     "module",
     "command",  # words after `isovist`
     "option",  # of all commands: "--rose"; of one command: "bench calibrate --brute"
@@ -33,7 +34,8 @@ class Row(NamedTuple):
     Attributes:
         kind: What it is a name of.
         old: The earlier name.
-        new: Today's name, or `None` for what was removed.
+        new: Today's name, or `None` for what was removed. Of a setting that was a tuple, today's
+            names of its numbers, with those of the settings that they are in.
         reason: For what was removed: a sentence that says what to use instead.
         since: The first version with this change.
     """
@@ -112,6 +114,12 @@ ROWS = (
     Row("keyword", "locate_many(prior)", "region"),
     Row("keyword", "locate(certificate)", reason=_CERTIFY),
     Row("keyword", "locate_many(certificate)", reason=_CERTIFY),
+    Row("keyword", "Survey(asked)", "samples"),
+    Row("keyword", "Survey(looks)", "summary"),
+    Row("keyword", "survey(most)", "max_scans"),
+    Row("keyword", "write_survey(found)", "survey"),
+    Row("attribute", "Survey.asked", "samples"),
+    Row("attribute", "Survey.looks", "summary"),
     Row("attribute", "Atlas.note", reason="Use `ignored_intensities(scan)`."),
     Row("attribute", "Atlas.rose", "basis"),
     Row("attribute", "Descriptor.rose", "basis"),
@@ -119,6 +127,57 @@ ROWS = (
     Row("attribute", "Gram.rose", "basis"),
     Row("attribute", "Library.side_by_side", "multi_map"),
     Row("attribute", "Fitted.rose", "basis"),
+    Row("setting", "BeamModel.mixture", "hit, short, short_range_m, random"),
+    Row("setting", "BeamModel.unseen", "unknown_hit, unknown_fade_per_m"),
+    Row("setting", "BeamModel.slack", "behind_m, behind_share"),
+    Row("setting", "BeamModel.gloss", "intensity_sigma_share, intensity_weight"),
+    Row(
+        "setting", "SurveyingSettings.views",
+        "visibility.headings, "
+        "visibility.step_m, visibility.max_views",
+    ),
+    Row(
+        "setting", "SurveyingSettings.rival",
+        "aliases.min_distance_m, "
+        "aliases.min_turn_rad, aliases.min_similarity",
+    ),
+    Row(
+        "setting", "SurveyingSettings.compared",
+        "aliases.max_nodes, aliases.channels_per_group, "
+        "aliases.shortlist, aliases.refined",
+    ),
+    Row(
+        "setting", "SurveyingSettings.asked",
+        "sampling.min_scans, sampling.batch, "
+        "sampling.max_scans, sampling.max_nodes, sampling.max_error",
+    ),
+    Row(
+        "setting", "SurveyingSettings.chance",
+        "prediction.ridge, prediction.cost_offset, "
+        "prediction.mu_offset_per_m, prediction.width_m, prediction.shrinkage",
+    ),
+    Row(
+        "setting", "ExplorationSettings.body",
+        "robot.radius_m, "
+        "robot.driving_share, robot.standing_share",
+    ),
+    Row(
+        "setting", "ExplorationSettings.ways",
+        "paths.step_m, paths.view_spacing_m, "
+        "paths.length_m, paths.max_length_m",
+    ),
+    Row(
+        "setting", "ExplorationSettings.cost",
+        "objective.ambiguity_m, objective.turn_m_per_rad, "
+        "objective.min_gain_m, objective.probability_share",
+    ),
+    Row("setting", "ExplorationSettings.beams", "foresight.beam_spacing_rad, foresight.sigma_m"),
+    Row("setting", "ExplorationSettings.slopes", "foresight.max_slope, foresight.step"),
+    Row("attribute", "ExplorationSettings.radius", "robot.radius_m"),
+    Row("attribute", "ExplorationSettings.tight", "robot.driving_clearance_m"),
+    Row("attribute", "ExplorationSettings.least", "robot.standing_clearance_m"),
+    Row("attribute", "ExplorationSettings.ahead", "distances"),
+    Row("attribute", "ExplorationSettings.directions", "headings"),
     Row("module", "isovist.backends.base", "isovist.compute.registry"),
     Row("module", "isovist.bench.explore", "isovist.simulation.lost_robot"),
     Row("module", "isovist.bench.storeys", "isovist.simulation.similar_floors"),
@@ -220,11 +279,36 @@ def _with_keywords(function: Any, rows: dict[str, Row]) -> Any:
     @wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         for old in rows.keys() & kwargs.keys():
-            value = kwargs.pop(old)
-            kwargs[rows[old].warn()] = value
+            value, names = kwargs.pop(old), rows[old].warn().split(", ")
+            for name, number in zip(names, _numbers(rows[old], value), strict=True):
+                part, _, rest = name.partition(".")
+                if rest:
+                    settings = kwargs.get(part) or getattr(type(args[0])(), part)
+                    number = settings.with_values({rest: number})  # noqa: PLW2901
+                kwargs[part] = number
         return function(*args, **kwargs)
 
     return wrapper
+
+
+def _numbers(row: Row, value: Any) -> Sequence[Any]:
+    """Return the values of today's settings that an earlier one stands for."""
+    names = (row.new or "").split(", ")
+    if len(names) == 1:
+        return (value,)
+    if not isinstance(value, list | tuple) or len(value) != len(names):
+        raise InputError.about(row.name, f"is now `{row.new}`; got {value!r}.", code="renamed")
+    return value
+
+
+def todays_settings(owner: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings of a class, as they were stored, under the names that they have today."""
+    result: dict[str, Any] = {}
+    rows = rows_of("setting", owner=owner)
+    for name, value in values.items():
+        row = rows.get(name, Row("setting", name, name))
+        result |= zip((row.new or "").split(", "), _numbers(row, value), strict=True)
+    return result
 
 
 class OldAttribute:
@@ -234,8 +318,8 @@ class OldAttribute:
         self.row = row
 
     def __get__(self, instance: object, owner: type) -> Any:
-        """Warn, and return the attribute of today's name."""
-        return getattr(owner if instance is None else instance, self.row.warn())
+        """Warn, and return the attribute of today's name, or a tuple of those."""
+        return attrgetter(*self.row.warn().split(", "))(owner if instance is None else instance)
 
 
 def moved(module: str, name: str) -> Any:

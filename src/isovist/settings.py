@@ -12,14 +12,15 @@ Values are checked when the settings are made. The documentation page and the JS
 from the same fields.
 """
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
 from isovist.errors import InputError
+from isovist.renamed import todays_settings
 
 S = TypeVar("S")
 Range = tuple[float, float]
@@ -94,6 +95,23 @@ class Settings:
                     rows.append(SettingRow(**values | {"name": f"{part.name}.{row.name}"}))
         return tuple(rows)
 
+    def with_values(self, values: Mapping[str, Any]) -> Self:
+        """Return the settings with other values, by their names in `rows`.
+
+            settings.with_values({"robot.radius_m": 0.4})
+
+        Raises:
+            InputError: If a name is unknown, or a value is invalid.
+        """
+        changes: dict[str, Any] = {}
+        for name, value in values.items():
+            part, _, rest = name.partition(".")
+            if part not in [field.name for field in fields(self)]:
+                raise InputError.about(name, f"is not one of the {type(self).__name__}.")
+            settings = changes.get(part, getattr(self, part))
+            changes[part] = settings.with_values({rest: value}) if rest else value
+        return replace(self, **changes)
+
     def to_json(self) -> dict[str, Any]:
         """Return all settings by name, ready for JSON."""
         return asdict(self)
@@ -102,9 +120,12 @@ class Settings:
     def from_json(cls, values: dict[str, Any]) -> Self:
         """Build settings from what `to_json` returned.
 
+        Settings that have other names now are read as well.
+
         Raises:
             InputError: If a name is missing or unknown, or a value is invalid.
         """
+        values = todays_settings(cls.__name__, values)
         parts = {part.name: part for part in fields(cls)}
         if set(values) != set(parts):
             names = ", ".join(sorted(set(parts) ^ set(values)))

@@ -64,7 +64,7 @@ def test_an_atlas_with_reflectances_comes_back_from_disk(tmp_path):
     iv.write_atlas(lit(), tmp_path / "a")
     again = iv.read_atlas(tmp_path / "a")
     np.testing.assert_array_equal(again.world.reflectance, lit().world.reflectance)
-    np.testing.assert_array_equal(again.gleam, lit().gleam)
+    np.testing.assert_array_equal(again.nearest_reflectance, lit().nearest_reflectance)
     assert iv.locate(again, scan).best.pose == iv.locate(lit(), scan).best.pose
 
 

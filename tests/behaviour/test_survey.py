@@ -16,7 +16,7 @@ import isovist as iv
 
 pytestmark = pytest.mark.slow
 
-HOW = {"most": 20, "settings": FEW, "localization": QUICK}
+HOW = {"max_scans": 20, "settings": FEW, "localization": QUICK}
 both = pytest.mark.parametrize("kind", ["plane", "space"])
 
 
@@ -49,9 +49,9 @@ def reasons(found):
 def test_a_building_without_symmetry_is_uniquely_localizable(surveys, kind):
     found, atlas = surveys[kind], PLANE.atlas if kind == "plane" else house_atlas()
     assert found.share >= 0.9
-    assert len(found.asked) == 20
-    assert found.asked.unique.mean() >= 0.9
-    assert (found.asked.rivals[found.asked.unique] == 0).all()
+    assert len(found.samples) == 20
+    assert found.samples.unique.mean() >= 0.9
+    assert (found.samples.rivals[found.samples.unique] == 0).all()
     assert 0.0 < found.standard_error < 0.12
     assert found.areas == ()
     assert np.nanmax(found.sigma_m) < 0.2
@@ -65,7 +65,7 @@ def test_a_building_without_symmetry_is_uniquely_localizable(surveys, kind):
 @both
 def test_arrays_are_one_row_per_node_and_come_back_from_the_file(surveys, kind, tmp_path):
     found = surveys[kind]
-    arrays, asked = found.arrays(), found.asked.arrays()
+    arrays, asked = found.arrays(), found.samples.arrays()
     assert set(arrays) >= {"x", "y", "mu", "weakest", "unique_share"}
     assert ("z" in arrays) == (kind == "space")
     for name, array in arrays.items():
@@ -77,7 +77,7 @@ def test_arrays_are_one_row_per_node_and_come_back_from_the_file(surveys, kind, 
     for name in {"unique_share", "alias_similarity", "blind_share"} & set(arrays):
         assert ((arrays[name] >= 0.0) & (arrays[name] <= 1.0)).all(), name
     np.testing.assert_allclose(np.stack([arrays["x"], arrays["y"]], axis=1), found.places[:, :2])
-    assert {len(array) for array in asked.values()} == {len(found.asked)}
+    assert {len(array) for array in asked.values()} == {len(found.samples)}
     iv.write_survey(found, tmp_path / "site.npz")
     with np.load(tmp_path / "site.npz") as back:
         assert set(back) == set(arrays) | set(asked)
@@ -94,15 +94,17 @@ def test_a_survey_is_the_same_twice_whatever_the_number_of_threads():
     )
     work = lambda: iv.survey(atlas, lidar, seed=3, **HOW)  # noqa: E731
     one, other = work(), in_one_thread(work)
-    for name, array in (one.arrays() | one.asked.arrays()).items():
-        again = (other.arrays() | other.asked.arrays())[name]
+    for name, array in (one.arrays() | one.samples.arrays()).items():
+        again = (other.arrays() | other.samples.arrays())[name]
         np.testing.assert_array_equal(array, again, err_msg=name)
 
 
 def test_asking_ends_when_the_share_is_known_well_enough():
-    few = iv.SurveyingSettings(asked=(20, 10, 60, 9000, 0.05))
+    sampling = replace(iv.SurveyingSettings().sampling, min_scans=20, batch=10, max_scans=60,
+                       max_error=0.05)  # fmt: skip
+    few = iv.SurveyingSettings(sampling=sampling)
     found = iv.survey(iv.build(maps.small_room()), FULL, settings=few, localization=QUICK)
-    assert 20 <= len(found.asked) < 60
+    assert 20 <= len(found.samples) < 60
     assert found.standard_error <= 0.05
 
 
@@ -124,16 +126,16 @@ def test_places_alike_are_never_unique_and_name_the_other_place(kind):
     assert found.share < 0.1
     assert reasons(found) == {"ALIASED"}
     assert found.areas[0].size == pytest.approx(found.area, rel=0.6)
-    assert np.median(found.looks.alias_similarity) > 0.8  # nodes of twins do not lie alike
-    places, aliases = found.places[:, :2], found.looks.alias_xy
+    assert np.median(found.summary.alias_similarity) > 0.8  # nodes of twins do not lie alike
+    places, aliases = found.places[:, :2], found.summary.alias_xy
     if kind == "plane":
         assert np.median(np.abs(aliases[:, 0] - places[:, 0])) == pytest.approx(5.2, abs=0.4)
         assert all(abs(area.alias[0] - area.x) > 3.0 for area in found.areas)
         return
-    assert not found.asked.unique.any()
+    assert not found.samples.unique.any()
     middle = atlas.positions[:, :2].min(axis=0) + atlas.positions[:, :2].max(axis=0)
     assert np.mean(np.hypot(*(aliases - (middle - places)).T) < 0.7) > 0.7
-    here, alias = found.asked.poses[:, :2], found.asked.alias_xy
+    here, alias = found.samples.poses[:, :2], found.samples.alias_xy
     gap = np.minimum(np.hypot(*(alias - (middle - here)).T), np.hypot(*(alias - here).T))
     assert np.mean(gap < 0.5) > 0.7
 
@@ -165,7 +167,7 @@ def test_a_bare_corridor_slides_along_its_axis(kind):
 @both
 def test_the_middle_of_a_hall_sees_too_little_with_a_short_sensor(kind):
     found = surveyed(kind, maps.hall(), field_of_view=np.pi, range_max=2.0)
-    looks = found.looks
+    looks = found.summary
     middle = np.hypot(*(found.places[:, :2] - [6.0, 4.7]).T) < 1.2
     assert looks.unique_by_heading.shape == (len(found.nodes), 8)
     assert (looks.blind_share[middle] == 1.0).all()
@@ -191,7 +193,7 @@ def of_room(*rooms, spacing=None, lidar=FULL):
         (lambda: iv.survey(house_atlas(), iv.SpinningLidar(noise=np.inf)), "noise",
          "invalid_value"),
         (lambda: iv.survey(PLANE.atlas, FULL, seed=-1), "seed", "invalid_value"),
-        (lambda: iv.survey(PLANE.atlas, FULL, most=19), None, "invalid_value"),
+        (lambda: iv.survey(PLANE.atlas, FULL, max_scans=19), None, "invalid_value"),
         (lambda: iv.survey(PLANE.atlas, FULL, settings=iv.LocalizationSettings()), "settings",
          "invalid_value"),
         (lambda: iv.survey(PLANE.atlas, RINGS), "lidar", "wrong_dimension"),

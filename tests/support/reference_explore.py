@@ -63,7 +63,7 @@ def room_ahead(points: np.ndarray, heading: float, half_width: float, reach: flo
 def rating(atlas: Atlas, place: Pose, bearing: float, z: float, wall: float, blur: float) -> float:
     """ℓ of one beam, by equation (1) of `foresight`, with one σ in peak and exponent."""
     unit, model, reach = atlas.world.resolution, BeamModel(), atlas.settings.reach
-    if z > wall + model.slack[0] + model.slack[1] * z:
+    if z > wall + model.behind_m + model.behind_share * z:
         miss = z - wall
     else:
         end = place.apply((z + 0.5 * unit) * unit_vectors(bearing))
@@ -72,7 +72,7 @@ def rating(atlas: Atlas, place: Pose, bearing: float, z: float, wall: float, blu
         row, col = int(min(max(y, 0), height - 1)), int(min(max(x, 0), width - 1))
         miss = float(atlas.wall_distance[row, col]) * unit
     sigma = math.hypot(blur, unit / math.sqrt(12.0))
-    a, b, nearest, random = model.mixture
+    a, b, nearest, random = model.hit, model.short, model.short_range_m, model.random
     hit = a / (math.sqrt(2.0 * math.pi) * sigma) * math.exp(-0.5 * (miss / sigma) ** 2)
     short = b / max(wall, nearest) if z < wall else 0.0
     return math.log(reach * (hit + short) + random)

@@ -22,7 +22,7 @@ FULL = Lidar(range_max=10.0, noise=0.03)
 RINGS = SpinningLidar(rings=4, azimuths=32, range_max=12.0, noise=0.02)
 QUICK = LocalizationSettings(finalists=(600, 4), seeds=(60, 60), keep=((60, 12), (60, 12)))
 """A search with few candidates, for claims that do not depend on them."""
-FEW = SurveyingSettings(views=(8, 0.1, 1600))
+FEW = SurveyingSettings().with_values({"visibility.max_views": 1600})
 """Few views, which take longest."""
 RULE = ((0.0, 2 / 3), (math.sqrt(3), 1 / 6), (-math.sqrt(3), 1 / 6))
 
@@ -71,7 +71,7 @@ def raised(world: OccupancyMap) -> VoxelMap:
 @lru_cache
 def house_survey():
     """The survey of the house in space, made once."""
-    return survey(house_atlas(), RINGS, most=20, settings=FEW, localization=QUICK)
+    return survey(house_atlas(), RINGS, max_scans=20, settings=FEW, localization=QUICK)
 
 
 def normal_of(field, place, ranges, angles, noise, width):

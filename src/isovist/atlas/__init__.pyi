@@ -2,11 +2,9 @@ from isovist.atlas.base import FAR as FAR
 from isovist.atlas.build import as_cells as as_cells
 from isovist.atlas.data.atlas2d import PlaneAtlas as PlaneAtlas
 from isovist.atlas.data.atlas2d import build_plane as build_plane
-from isovist.atlas.data.atlas3d import COARSE as COARSE
 from isovist.atlas.data.atlas3d import SpaceAtlas as SpaceAtlas
 from isovist.atlas.data.atlas3d import build_space as build_space
-from isovist.atlas.data.atlas3d import near_limit as near_limit
-from isovist.atlas.data.reflectance import most_gloss as most_gloss
+from isovist.atlas.data.reflectance import max_intensity_rating as max_intensity_rating
 from isovist.atlas.data.store import BY_BLOCKS as BY_BLOCKS
 from isovist.atlas.data.store import KIND as KIND
 from isovist.atlas.data.store import VERSION as VERSION

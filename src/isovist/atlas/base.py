@@ -38,8 +38,6 @@ FAR = 1.0e3
 """Stands for an unknown channel: larger than the logarithm of any range."""
 MAJORITY = 0.5 - 1e-5
 """Least known share of a channel that counts: half, however sums are rounded."""
-DAMPING = 0.02
-"""Of fits, added to the normal matrix as a share of the beams: along a corridor nothing pulls."""
 
 AnyScan = Scan | CloudScan
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from isovist.atlas.base import Atlas
 from isovist.atlas.data.atlas2d import SIGNALS, build_plane
-from isovist.atlas.data.atlas3d import COARSE, Height, build_space
+from isovist.atlas.data.atlas3d import Height, build_space
 from isovist.atlas.description.cluster import connected
 from isovist.atlas.description.tiles import Crew
 from isovist.atlas.matching.windows import check_basis
@@ -87,7 +87,9 @@ def build(
             code="wrong_dimension",
         )
     if spacing is None:
-        chosen = replace(chosen, spacing=max(chosen.spacing, COARSE * cells.resolution))
+        chosen = replace(
+            chosen, spacing=max(chosen.spacing, chosen.spacing_cells * cells.resolution)
+        )
     with _crew(cluster) as crew:
         return build_space(cells, chosen, height, tell, crew, basis)
 

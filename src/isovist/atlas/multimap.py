@@ -8,6 +8,7 @@ neither what a robot sees nor how far it drives.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -25,7 +26,10 @@ P = TypeVar("P", bound=AnyPose)
 
 GAP = 1000.0
 """Between two maps, in m: more than any fit moves a pose."""
-SHARED = ("channels", "rings", "elevation", "reach")
+SHARED = (
+    "channels", "rings", "elevation", "reach",
+    "cloud_channels.min_cover", "cloud_channels.typical_quantile",
+)  # fmt: skip
 """Settings that atlases must share, for what a scan costs on them to be comparable."""
 
 
@@ -239,7 +243,7 @@ def check_alike(one: Described, other: Described) -> None:
             code="wrong_dimension",
         )
     for name in SHARED:
-        mine, theirs = getattr(one[2], name), getattr(other[2], name)
+        mine, theirs = map(attrgetter(name), (one[2], other[2]))
         if mine != theirs:
             raise InputError(
                 f"{first!r} was built with `{name}` {mine:g}, and {second!r} with {theirs:g}. "

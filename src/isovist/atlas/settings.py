@@ -1,153 +1,252 @@
-"""What was chosen about atlases and about beams: every number with its unit and its origin."""
+"""Settings of atlases and of the beam model."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, asdict, dataclass, fields
-from typing import Any, cast
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.errors import InputError
-from isovist.settings import default_of
-from isovist.storage.files import MAX_COORDINATE, quote
+from isovist.renamed import accept_old_names
+from isovist.settings import Settings, setting
 
-Limit = tuple[float, float]
-Limits = Mapping[str, Any]
-"""Least and greatest values of settings by name: one `Limit` for all numbers, or one for each."""
-ANY: Limit = (0.0, MAX_COORDINATE)
-COUNT: Limit = (1.0, MAX_COORDINATE)
-POSITIVE: Limit = (1e-9, MAX_COORDINATE)
-SHARE: Limit = (0.0, 1.0)
-
-
-def check_numbers(settings: Any, limits: Limits | None = None) -> None:
-    """Check that each setting has as many numbers as its default, all within limits.
-
-    Args:
-        settings: A dataclass of numbers and of tuples of numbers, with usual values.
-        limits: Limits of its fields; in other fields a whole number is at least 1, and any number
-            at least 0.
-    """
-    for field in fields(settings):
-        value, usual = getattr(settings, field.name), field.default
-        if usual is MISSING:
-            usual = default_of(cast(Callable[[], Any], field.default_factory))
-            sound = isinstance(value, type(usual))
-        else:
-            limit = (limits or {}).get(field.name)
-            sound = _is_sound(value, usual, limit, any_number="..." in str(field.type))
-        if not sound:
-            raise InputError.about(field.name, f"must be like {usual}, got {quote(value)}.")
-
-
-def _is_sound(value: Any, usual: Any, limit: Any, *, any_number: bool = False) -> bool:
-    """Whether numbers are as many as usual, whole where those are, and within limits."""
-    if isinstance(usual, tuple):
-        if not isinstance(value, tuple) or not value:
-            return False
-        usual = len(value) * usual[:1] if any_number else usual
-        is_one = limit is None or isinstance(limit[0], float)
-        limit = len(value) * (limit,) if is_one else limit
-        return len(value) == len(usual) and all(map(_is_sound, value, usual, limit))
-    kind = int | np.integer if isinstance(usual, int) else int | float | np.number
-    low, high = limit or (COUNT if isinstance(usual, int) else ANY)
-    return isinstance(value, kind) and not isinstance(value, bool) and bool(low <= value <= high)
+SIX_LOGS = "isovist bench carmen on six logs, both splits"
+SHINY_ROOM = "tests/behaviour/test_locate.py: a room whose walls differ in reflectance alone"
 
 
 @dataclass(frozen=True, slots=True)
-class AtlasSettings:
-    """The settings that an atlas is built with and keeps.
+class WallFitSettings(Settings):
+    """Set how poses are fitted to the walls of an atlas.
 
     Attributes:
-        spacing: Spacing of the nodes, in m; in 3D at least three cells.  That of the first
-            experiments on twelve real logs; not varied since.
-        channels: Number n of channels around the circle.  On intel, ranked first by the descriptor
-            alone: 43, 77, 87 and 88 % of held-out scans for 16, 32, 64 and 128.
-        rings: Number of rings of equal height from the nadir to the zenith.  Chosen on geb079 with
-            `isovist bench simulate3d`; not varied since.
-        elevation: Rings above or below this are not described, in rad: lidars see within ±45°.
-        reach: Longest range that counts, in m: what indoor lidars return.
-        gap: Unknown cells nearer than this to free ones, in m, are gaps between the rays of the
-            map's maker: 1° at 9 m.
-        height: Height of the sensor above the floor of a 3D map, in m, unless something else is
-            said: a table's height, between a cleaner and a person.
-        cell: Side of the cells that a plan of walls is drawn into, in m, as ROS maps have them;
-            of those for a mesh, twice that, since they fill a volume.
+        damping: Share of the beams that is added to the normal matrix, since nothing pulls along a
+            corridor.
+        beam_spacing_rad: Smallest angle between two beams that are fitted in 3D.
+        pull_spacings: Distance from the walls up to which beams of large 3D maps pull a fit, in
+            spacings of the nodes.
+        min_spacing_m: Smallest spacing of the nodes for `pull_spacings`.
+        max_pull_m: Distance from the walls beyond which beams of large 3D maps need not pull.
     """
 
-    spacing: float = 0.25
-    channels: int = 64
-    rings: int = 16
-    elevation: float = float(np.arcsin(0.75))
-    reach: float = 30.0
-    gap: float = 0.15
-    height: float = 1.0
-    cell: float = 0.05
+    damping: float = setting(
+        0.02, unit="1", range=(0.0, 1.0), evidence="not varied",
+        raises="shorter steps along directions that beams hardly constrain",
+    )  # fmt: skip
+    beam_spacing_rad: float = setting(
+        float(np.radians(1.0)), unit="rad", range=(1e-4, 1.0),
+        raises="fewer beams of a sensor with a narrow field of view",
+        evidence="beams nearer to each other see the same; not varied",
+    )  # fmt: skip
+    pull_spacings: float = setting(
+        4.6, unit="spacings", range=(1.0, 100.0),
+        raises="more memory for distances",
+        evidence="derived: such beams are 2.3 σ off in the widest fit, and weigh 0.07",
+    )  # fmt: skip
+    min_spacing_m: float = setting(
+        0.25, unit="m", range=(1e-3, 100.0),
+        raises="more memory for distances where nodes are dense",
+        evidence="the spacing that the widest fit counts at least",
+    )  # fmt: skip
+    max_pull_m: float = setting(
+        2.8, unit="m", range=(1e-3, 1000.0), evidence="not varied",
+        raises="more memory for distances where nodes are sparse",
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if not (isinstance(value, int | float) and np.isfinite(value) and value > 0.0):
-                raise InputError.about(field.name, f"must be a positive number, got {value}.")
+
+@dataclass(frozen=True, slots=True)
+class CloudChannelSettings(Settings):
+    """Set which channels of a point cloud are compared with an atlas.
+
+    Attributes:
+        min_cover: Share of a channel that returns must fill for the channel to be typical of the
+            sensor.
+        typical_quantile: Quantile of the filled shares that stands for a well covered channel.
+    """
+
+    min_cover: float = setting(
+        0.01, unit="1", range=(0.0, 1.0), evidence="not varied",
+        raises="sparse channels do not lower the typical cover",
+    )  # fmt: skip
+    typical_quantile: float = setting(
+        0.9, unit="1", range=(0.0, 1.0), evidence="not varied",
+        raises="fewer channels of a cloud count",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ReflectanceSettings(Settings):
+    """Set when the reflectances of a map and the intensities of a scan can be compared.
+
+    Attributes:
+        dull_quantile: Quantile of the reflectances of the walls that stands for a dull wall.
+        bright_quantile: Quantile of the reflectances of the walls that stands for a bright wall.
+        max_offset: Distance of the median intensity of a scan from the range between dull and
+            bright walls, as a share of the width of that range.
+    """
+
+    dull_quantile: float = setting(
+        0.05, unit="1", range=(0.0, 0.5), evidence="not varied",
+        raises="a narrower range of brightness",
+    )  # fmt: skip
+    bright_quantile: float = setting(
+        0.95, unit="1", range=(0.5, 1.0), evidence="not varied",
+        raises="a wider range of brightness",
+    )  # fmt: skip
+    max_offset: float = setting(
+        0.5, unit="1", range=(0.0, 100.0), evidence="not varied",
+        raises="intensities in other units are compared, too",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class AtlasSettings(Settings):
+    """Set how an atlas is built. It keeps these settings.
+
+    Attributes:
+        spacing: Distance between two nodes.
+        channels: Number of channels around the circle.
+        rings: Number of rings of equal height from the nadir to the zenith, in 3D.
+        elevation: Largest elevation above or below the horizon that is described, in 3D.
+        reach: Longest range that counts.
+        gap: Width of unknown cells beside free ones that count as gaps between the rays of the map
+            maker.
+        height: Height of the sensor above the floor of a 3D map, unless `build` is given one.
+        cell: Side of the cells that a plan of walls is drawn into. Those of a mesh are twice as
+            wide, since they fill a volume.
+        spacing_cells: Smallest distance between two nodes of a 3D map.
+        wall_fit: How poses are fitted to its walls.
+        cloud_channels: Which channels of a point cloud count.
+        reflectance: When intensities count.
+    """
+
+    spacing: float = setting(
+        0.25, unit="m", range=(1e-6, 1e6),
+        raises="a smaller atlas and a faster search, which may miss narrow places",
+        evidence="the first experiments on twelve real logs; not varied since",
+    )  # fmt: skip
+    channels: int = setting(
+        64, unit="1", range=(1, 65536),
+        raises="a larger atlas and a slower search that tells places better apart",
+        evidence="intel, descriptor alone: 43, 77, 87, 88 % of scans first with 16, 32, 64, 128",
+    )  # fmt: skip
+    rings: int = setting(
+        16, unit="1", range=(1, 4096),
+        raises="a larger atlas and a slower search in 3D",
+        evidence="isovist bench simulate3d on geb079; not varied since",
+    )  # fmt: skip
+    elevation: float = setting(
+        float(np.arcsin(0.75)), unit="rad", range=(1e-6, 0.5 * np.pi),
+        raises="more rings of a 3D map are described",
+        evidence="lidars see within ±45°",
+    )  # fmt: skip
+    reach: float = setting(
+        30.0, unit="m", range=(1e-6, 1e9), evidence="what indoor lidars return",
+        raises="far walls count, and building takes longer",
+    )  # fmt: skip
+    gap: float = setting(
+        0.15, unit="m", range=(1e-6, 1e6), evidence="the distance of two rays 1° apart at 9 m",
+        raises="wider strips of unknown cells let rays pass",
+    )  # fmt: skip
+    height: float = setting(
+        1.0, unit="m", range=(1e-6, 1e6),
+        raises="nodes lie higher above the floor",
+        evidence="a table's height, between a cleaning robot and a person",
+    )  # fmt: skip
+    cell: float = setting(
+        0.05, unit="m", range=(1e-6, 1e6), evidence="the cells of usual ROS maps",
+        raises="a smaller atlas with coarser walls",
+    )  # fmt: skip
+    spacing_cells: int = setting(
+        3, unit="cells", range=(1, 1000), evidence="nearer nodes see the same cells; not varied",
+        raises="fewer nodes on 3D maps with large cells",
+    )  # fmt: skip
+    wall_fit: WallFitSettings = WallFitSettings()
+    cloud_channels: CloudChannelSettings = CloudChannelSettings()
+    reflectance: ReflectanceSettings = ReflectanceSettings()
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "AtlasSettings":
-        """Build settings from what `to_json` returned.
-
-        Raises an error when a name is missing or unknown.
-        """
-        names = {field.name for field in fields(cls)}
-        if set(values) != names:
-            strange = ", ".join(sorted(names ^ set(values)))
-            raise InputError(
-                f"it was built with other settings than this version has: {strange}.",
-                code="conflict",
-            )
-        return cls(**values)
-
-    def to_json(self) -> dict[str, float]:
-        """Return all settings by name, ready for JSON."""
-        return asdict(self)
+        """Build settings from what `to_json` returned, of this version or an earlier one."""
+        names = ("spacing_cells", "wall_fit", "cloud_channels", "reflectance")
+        default = cls().to_json()
+        return super(AtlasSettings, cls).from_json({name: default[name] for name in names} | values)
 
     def differing(self, other: "AtlasSettings") -> str:
         """Return the names of the settings that differ from others, with both values.
 
         The text is empty when none differs.
         """
-        mine, yours = self.to_json(), other.to_json()
+        values = ((row.name, *map(attrgetter(row.name), (self, other))) for row in self.rows())
         return ", ".join(
-            f"{name} {mine[name]:g} and {yours[name]:g}"
-            for name in mine
-            if mine[name] != yours[name]
+            f"{name} {mine:g} and {yours:g}" for name, mine, yours in values if mine != yours
         )
 
 
+@accept_old_names
 @dataclass(frozen=True, slots=True)
-class BeamModel:
-    """The numbers of the beam model, which rates a range at a pose (`compute.likelihood`).
-
-    Chosen while looking at `isovist bench carmen` on six logs, both splits; `gloss` on a room whose
-    walls differ in reflectance alone (`tests/behaviour/test_locate.py`).
+class BeamModel(Settings):
+    """Set the beam model, which rates a range at a pose (`compute.likelihood`).
 
     Attributes:
-        noise: σ of a beam against a map of scans, in m, besides what the cells add: sensor, and
-            the poses that the map was made with.
-        mixture: a, b, r₀ (m) and c: share of hits, of short returns and of random ones; walls
-            nearer than r₀ do not make short returns likelier.
-        unseen: u and λ (1/m): share of hits beyond what the map knows, and how fast returns fade.
-        slack: s₀ (m) and s₁: a beam must end this far behind a wall to have gone through it.
-        gloss: σ′ as a share of the width of the map's reflectances, and a′: how far an intensity
-            can be trusted.
+        noise: Standard deviation of a range against a map of scans, besides what the cells add:
+            the error of the sensor and of the poses that the map was made with.
+        hit: Share of beams that end at the wall.
+        short: Share of beams that end before the wall.
+        short_range_m: Range up to which a nearer wall does not make short returns likelier.
+        random: Share of beams with a random range.
+        unknown_hit: Share of beams that end beyond what the map knows.
+        unknown_fade_per_m: Rate at which returns fade beyond what the map knows.
+        behind_m: Distance behind a wall from which on a beam has gone through the wall.
+        behind_share: Share of the range that is added to that distance.
+        intensity_sigma_share: Standard deviation of an intensity, as a share of the range between
+            dull and bright walls.
+        intensity_weight: Share of the intensities that follow the map.
     """
 
-    noise: float = 0.055
-    mixture: tuple[float, float, float, float] = (0.75, 0.06, 0.5, 0.08)
-    unseen: tuple[float, float] = (0.5, 0.6)
-    slack: tuple[float, float] = (0.1, 0.1)
-    gloss: tuple[float, float] = (0.2, 0.8)
-
-    def __post_init__(self) -> None:
-        check_numbers(self)
+    noise: float = setting(
+        0.055, unit="m", range=(0.0, 1e6), evidence=SIX_LOGS,
+        raises="places that fit less well are less unlikely",
+    )  # fmt: skip
+    hit: float = setting(
+        0.75, unit="1", range=(0.0, 1.0), evidence=SIX_LOGS,
+        raises="beams that end at walls count more",
+    )  # fmt: skip
+    short: float = setting(
+        0.06, unit="1", range=(0.0, 1.0), evidence=SIX_LOGS,
+        raises="people and furniture that the map lacks cost less",
+    )  # fmt: skip
+    short_range_m: float = setting(
+        0.5, unit="m", range=(1e-6, 1e6), evidence=SIX_LOGS,
+        raises="short returns before near walls count less",
+    )  # fmt: skip
+    random: float = setting(
+        0.08, unit="1", range=(1e-9, 1.0), evidence=SIX_LOGS,
+        raises="a beam that does not fit costs less",
+    )  # fmt: skip
+    unknown_hit: float = setting(
+        0.5, unit="1", range=(0.0, 1.0), evidence=SIX_LOGS,
+        raises="beams that end in unknown space cost less",
+    )  # fmt: skip
+    unknown_fade_per_m: float = setting(
+        0.6, unit="1/m", range=(0.0, 1e6), evidence=SIX_LOGS,
+        raises="beams that end deep in unknown space cost more",
+    )  # fmt: skip
+    behind_m: float = setting(
+        0.1, unit="m", range=(0.0, 1e6), evidence=SIX_LOGS,
+        raises="fewer beams count as having gone through a wall",
+    )  # fmt: skip
+    behind_share: float = setting(
+        0.1, unit="1", range=(0.0, 1e9), evidence=SIX_LOGS,
+        raises="fewer long beams count as having gone through a wall",
+    )  # fmt: skip
+    intensity_sigma_share: float = setting(
+        0.2, unit="1", range=(1e-6, 1e6), evidence=SHINY_ROOM,
+        raises="intensities tell places less apart",
+    )  # fmt: skip
+    intensity_weight: float = setting(
+        0.8, unit="1", range=(0.0, 0.999999), evidence=SHINY_ROOM,
+        raises="an intensity that does not fit costs more",
+    )  # fmt: skip
 
     def row(self, reach: float, off: float, *, extra: float = 0.0) -> FloatArray:
         """Return the numbers that `compute.likelihood.beam_model` takes, shape (10,).
@@ -155,8 +254,13 @@ class BeamModel:
         Args:
             reach: Longest range Z, in m.
             off: Standard deviation that the cells of the map add, in m.
-            extra: Added to both slacks, in m, and as a share of 1 m.
+            extra: Added to both parts of the distance behind a wall, in m, and as a share of 1 m.
         """
-        near, far = self.slack
-        sigma = float(np.hypot(self.noise, off))
-        return np.array([sigma, reach, *self.mixture, *self.unseen, near + extra, far + extra])
+        return np.array(
+            [
+                np.hypot(self.noise, off), reach,
+                self.hit, self.short, self.short_range_m, self.random,
+                self.unknown_hit, self.unknown_fade_per_m,
+                self.behind_m + extra, self.behind_share + extra,
+            ]
+        )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Where to drive, so that one place is left."""
+"""Propose where to drive, so that one possible place remains."""
 
 from isovist.lazy import lazy_names
 

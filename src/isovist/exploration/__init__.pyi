@@ -1,8 +1,5 @@
-from isovist.exploration.foresight import information as information
+from isovist.exploration.foresight import Foresight as Foresight
 from isovist.exploration.foresight import predict as predict
-from isovist.exploration.foresight import separate as separate
-from isovist.exploration.level import BEARINGS as BEARINGS
-from isovist.exploration.paths import NEIGHBOURS as NEIGHBOURS
 from isovist.exploration.paths import Ground as Ground
 from isovist.exploration.paths import clear_ahead as clear_ahead
 from isovist.exploration.propose import Rule as Rule

@@ -1,9 +1,9 @@
-"""A plane of motion through a map in space: the floor, seen at the height of the sensor.
+"""Reduce a 3D map to the 2D plane of motion of a robot on its floor.
 
-A robot that drives on the floor of a map in space moves in x, y and yaw.  What stands in its way is
-whatever rises from a curb above the floor to its sensor; what a level beam of the sensor ends at is
-what stands at its height.  Ways are planned and scans are foreseen on these two plans, by the same
-rules as in the plane; the tracker stays in space.
+A robot that drives on the floor of a 3D map moves in x, y and yaw.  It is blocked by what rises
+higher than a curb above the floor, up to the height of its sensor.  A level beam of the sensor ends
+at what stands at that height.  Paths are planned and scans are predicted on these two plans, by the
+same rules as in 2D; the tracker stays in 3D.
 """
 
 from dataclasses import dataclass
@@ -16,17 +16,13 @@ from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.atlas.data.surfaces import bare_walls
 from isovist.errors import InputError
+from isovist.exploration.settings import ExplorationSettings
 from isovist.maps.floor import floor_levels
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
-
-CURB = 0.15
-"""What a robot drives over, in m, and at least a cell: a floor of cells is no smoother."""
-BEARINGS = 360
-"""Of a scan of the plane of motion: as many as `Lidar` has beams."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,30 +33,35 @@ class Level:
         walls: The map as a sensor sees it: unknown cells are free.
         floor: z of the floor in each column of cells, shape (rows, columns), in m.
         height: Height of the sensor above the floor, in m.
+        curb: Height that the robot drives over, in m: a floor of cells is no smoother than a cell.
+        beams: Number of beams of a scan of the plane.
     """
 
     walls: VoxelMap
     floor: FloatArray
     height: float
+    curb: float
+    beams: int
 
     @classmethod
-    def from_atlas(cls, atlas: SpaceAtlas) -> "Level":
+    def from_atlas(cls, atlas: SpaceAtlas, settings: ExplorationSettings) -> "Level":
         """Build the plane of motion for the sensor that the atlas was built for."""
         low, high = atlas.heights
         if high > low:
             raise InputError(
-                f"Drives are planned at one height of the sensor, got {low:g} to {high:g} m: a "
-                "drone flies in no plane.",
+                f"Drives are planned for one height of the sensor, got {low:g} to {high:g} m. "
+                "Build the atlas with one `height`.",
                 code="conflict",
             )
-        return cls(bare_walls(atlas.world), floor_levels(atlas.world), low)
+        curb = max(settings.robot.curb_m, atlas.world.resolution)
+        beams = settings.foresight.level_beams
+        return cls(bare_walls(atlas.world), floor_levels(atlas.world), low, curb, beams)
 
     def plans(self, world: VoxelMap) -> tuple[OccupancyMap, PlaneAtlas]:
         """Return a 2D map of what blocks the robot, and a 2D atlas at the height of its sensor."""
         side, base = world.resolution, world.corner[2]
         middles = base + (np.arange(world.shape[0])[:, None, None] + 0.5) * side - self.floor
-        curb = max(CURB, side)
-        body = (middles > curb) & (middles <= self.height + 0.5 * side)
+        body = (middles > self.curb) & (middles <= self.height + 0.5 * side)
         eye = np.abs(middles - self.height) <= 0.5 * side
         plans = [
             _plan(world, (band & (world.cells == Cell.OCCUPIED)).any(axis=0), eye)
@@ -77,26 +78,25 @@ class Level:
         at = np.clip(y, 0, rows - 1), np.clip(x, 0, columns - 1)
         return Pose3(pose.x, pose.y, pose.yaw, float(self.floor[at]) + self.height)
 
-    def seen(self, cloud: CloudScan) -> Scan:
+    def flatten(self, cloud: CloudScan) -> Scan:
         """Reduce a 3D scan to the nearest return in each horizontal direction.
 
         Only what stands between a curb and the sensor counts.
         """
-        p = cloud.level_points
-        side = self.walls.resolution
-        held = (p[:, 2] > max(CURB, side) - self.height) & (p[:, 2] <= 0.5 * side)
-        away = np.hypot(p[held, 0], p[held, 1])
-        turn = np.arctan2(p[held, 1], p[held, 0]) / (2.0 * np.pi) % 1.0
-        nearest = np.full(BEARINGS, np.inf)
-        np.minimum.at(nearest, (turn * BEARINGS).astype(np.int64) % BEARINGS, away)
-        nearest = np.roll(nearest, BEARINGS // 2)
-        bearings = 2.0 * np.pi * ((np.arange(BEARINGS) + 0.5) / BEARINGS - 0.5)
+        p, count = cloud.level_points, self.beams
+        is_obstacle = p[:, 2] > self.curb - self.height
+        p = p[is_obstacle & (p[:, 2] <= 0.5 * self.walls.resolution)]
+        turn = np.arctan2(p[:, 1], p[:, 0]) / (2.0 * np.pi) % 1.0
+        nearest = np.full(count, np.inf)
+        np.minimum.at(nearest, (turn * count).astype(np.int64) % count, np.hypot(p[:, 0], p[:, 1]))
+        nearest = np.roll(nearest, count // 2)
+        bearings = 2.0 * np.pi * ((np.arange(count) + 0.5) / count - 0.5)
         mount = cloud.T_level_robot.flat.inverse
         return Scan(bearings, nearest, 0.0, cloud.range_max, T_robot_sensor=mount)
 
 
 def _plan(world: VoxelMap, walls: FloatArray, eye: FloatArray) -> OccupancyMap:
-    """Walls where they stand, free where the sensor would be in free space, unknown elsewhere."""
+    """Return a plan: walls, free where the sensor is in free space, unknown elsewhere."""
     free = (eye & (world.cells == Cell.FREE)).any(axis=0)
     cells = np.where(walls, Cell.OCCUPIED, np.where(free, Cell.FREE, Cell.UNKNOWN))
     origin = Pose(float(world.corner[0]), float(world.corner[1]), 0.0)

@@ -1,9 +1,9 @@
-"""Where a robot can drive: room around cells, ways from a place, and a look ahead.
+"""Find where a robot can drive: clearance, shortest paths from a place, and room ahead.
 
 A lattice of points is laid on the free cells.  A robot of radius ρ fits at a point whose clearance,
-the distance to anything that is not free, is at least ρ; two neighbouring points are joined when it
-also fits half-way.  Shortest ways from the robot are a tree (Dijkstra); every metre along each of
-them, and half a metre from the robot, is a *view*, a place to look from.
+the distance to anything that is not free, is at least ρ.  Two neighbouring points are joined when
+it also fits half-way.  The shortest paths from the robot are a tree (Dijkstra).  Every metre along
+each of them, and half a metre from the robot, is a *view*, a place to look from.
 """
 
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ from isovist.sensing.scan import Scan
 from isovist.settings import checked_settings
 
 NEIGHBOURS = ((0, 1), (1, 0), (1, 1), (1, -1))
-"""Of a point of the lattice, one for each pair; rows and columns."""
+"""Steps in rows and columns to the neighbours of a lattice point, one for each pair."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ways:
+class PathTree:
     """The shortest paths from a robot, as a tree of views.  View 0 is where it stands.
 
     Attributes:
@@ -48,14 +48,14 @@ class Ways:
     before: IntArray
     ends: IntArray
 
-    def chain(self, view: int) -> FloatArray:
+    def path_to(self, view: int) -> FloatArray:
         """Return the points of the path to a view, from the robot on, shape (k, 2), in m."""
-        point, way = int(self.ends[view]), []
+        point, path = int(self.ends[view]), []
         while point >= 0:
-            way.append(self.points[point])
+            path.append(self.points[point])
             point = int(self.before[point])
-        way[-1] = np.zeros(2)
-        return np.array(way[::-1])
+        path[-1] = np.zeros(2)
+        return np.array(path[::-1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +68,7 @@ class Ground:
         room: Distance of each cell to anything that is not free, in m, shape of the map.
             Read-only.
         settings: What the robot needs.
-        plane: What foreseen scans are rated on.
+        plane: The 2D atlas that predicted scans are rated on.
         level: The plane of motion of a 3D map; `None` in 2D.
     """
 
@@ -87,10 +87,10 @@ class Ground:
         """
         from scipy.ndimage import distance_transform_edt
 
-        chosen = checked_settings(ExplorationSettings, settings)
+        settings = checked_settings(ExplorationSettings, settings)
         level = None
         if isinstance(atlas, SpaceAtlas):
-            level = Level.from_atlas(atlas)
+            level = Level.from_atlas(atlas, settings)
             world, plane = level.plans(atlas.world)
         else:
             assert isinstance(atlas, PlaneAtlas)
@@ -98,18 +98,18 @@ class Ground:
         free = bridge_gaps(world, atlas.settings.gap).cells == Cell.FREE
         far = distance_transform_edt(np.pad(free, 1))[1:-1, 1:-1]
         room = readonly(((far - 0.5) * world.resolution).astype(np.float32))
-        return cls(world, bare_walls(plane.world), room, chosen, plane, level)
+        return cls(world, bare_walls(plane.world), room, settings, plane, level)
 
-    def seen(self, scan: AnyScan) -> Scan:
-        """Return what a scan shows of the plane of motion; a 2D scan is returned as it is."""
+    def flatten(self, scan: AnyScan) -> Scan:
+        """Return a scan of the plane of motion; a 2D scan is returned as it is."""
         if isinstance(scan, Scan):
             return scan
         if self.level is None:
             raise InputError(
-                "The scan is in space, and the ground is of a map of the plane.",
+                "The scan is 3D, and the ground is that of a 2D map. Give a 2D scan.",
                 code="wrong_dimension",
             )
-        return self.level.seen(scan)
+        return self.level.flatten(scan)
 
     def clearance(self, points: ArrayLike) -> FloatArray:
         """Return the clearance at world points, shape (...), in m; negative outside free space."""
@@ -124,7 +124,7 @@ class Ground:
         points = a[..., None, :] + share[:, None] * (b - a)[..., None, :]
         return np.asarray((self.clearance(points) >= radius).all(axis=-1))
 
-    def ways(self, pose: Pose, scan: Scan, reach: float, *, sparse: float = 1.0) -> Ways:
+    def paths(self, pose: Pose, scan: Scan, reach: float, *, sparsity: float = 1.0) -> PathTree:
         """Find the shortest paths from a robot to the views around it.
 
         Args:
@@ -132,23 +132,23 @@ class Ground:
             scan: What it sees.  Ends of beams are obstacles as well: the scan is the same whatever
                 the true pose, the map around it is not.
             reach: Longest path in m.
-            sparse: Views and goals are so many times farther apart than usual.
+            sparsity: Factor by which views and goals are farther apart than usual.
         """
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import dijkstra
 
-        step, radius = self.settings.ways[0], self.settings.radius
+        step, radius = self.settings.paths.step_m, self.settings.robot.radius_m
         grid, free, middle = self._lattice(pose, scan, reach)
         number = np.arange(free.size).reshape(free.shape)
         joints = []
         for dr, dc in NEIGHBOURS:
-            here = np.s_[: len(free) - dr, max(-dc, 0) : free.shape[1] - max(dc, 0)]
-            there = np.s_[dr:, max(dc, 0) : free.shape[1] + min(dc, 0)]
-            half = 0.5 * (grid[here] + grid[there])
-            joined = free[here] & free[there]
-            joined[joined] = self.clearance(half[joined]) >= radius - 0.5 * step
-            length = np.full(np.count_nonzero(joined), step * np.hypot(dr, dc))
-            joints.append((number[here][joined], number[there][joined], length))
+            a = np.s_[: len(free) - dr, max(-dc, 0) : free.shape[1] - max(dc, 0)]
+            b = np.s_[dr:, max(dc, 0) : free.shape[1] + min(dc, 0)]
+            half = 0.5 * (grid[a] + grid[b])
+            fits = free[a] & free[b]
+            fits[fits] = self.clearance(half[fits]) >= radius - 0.5 * step
+            length = np.full(np.count_nonzero(fits), step * np.hypot(dr, dc))
+            joints.append((number[a][fits], number[b][fits], length))
         starts, stops, lengths = (np.concatenate(part) for part in zip(*joints, strict=True))
         graph = coo_array((lengths, (starts, stops)), shape=(free.size, free.size)).tocsr()
         far, before = dijkstra(
@@ -156,40 +156,44 @@ class Ground:
         )
         points = pose.inverse.apply(grid.reshape(-1, 2))
         previous = np.maximum(before[0], -1).astype(np.int64)
-        return self._views(points, far[0], previous, middle, sparse)
+        return self._views(points, far[0], previous, middle, sparsity)
 
     def _lattice(self, pose: Pose, scan: Scan, reach: float) -> tuple[FloatArray, BoolArray, int]:
-        """Points around the robot, which of them are free, and the number of the middle one."""
+        """Return points around the robot, which are free, and the number of the middle one."""
         from scipy.spatial import cKDTree
 
-        step, radius = self.settings.ways[0], self.settings.radius
+        robot, step = self.settings.robot, self.settings.paths.step_m
+        radius = robot.radius_m
         count = int(np.ceil(reach / step))
         offsets = step * np.arange(-count, count + 1)
         grid = np.stack(np.meshgrid(offsets, offsets), axis=-1) + pose.position
-        away = np.hypot(*np.moveaxis(grid - pose.position, -1, 0))
-        # So near to the robot a point needs less: it stands there.
-        needed = np.where(away < 2.0 * radius, self.settings.least, radius)
-        free = self.clearance(grid) >= needed
+        distance = np.hypot(*np.moveaxis(grid - pose.position, -1, 0))
+        # A point close to the robot needs less clearance: the robot stands there.
+        clearance = np.where(distance < 2.0 * radius, robot.standing_clearance_m, radius)
+        free = self.clearance(grid) >= clearance
         ends = (pose @ scan.T_robot_sensor).apply(scan.endpoints)
         farthest = float(np.hypot(*(ends - pose.position).T).max())
-        seen = free & (away <= farthest + radius)
-        near, _ = cKDTree(ends).query(grid[seen], distance_upper_bound=radius)
-        free[seen] = near >= self.settings.body[1] * needed[seen]
+        is_in_reach = free & (distance <= farthest + radius)
+        gaps, _ = cKDTree(ends).query(grid[is_in_reach], distance_upper_bound=radius)
+        free[is_in_reach] = gaps >= robot.driving_share * clearance[is_in_reach]
         free[count, count] = True
         return grid, free, count * len(offsets) + count
 
     def _views(
-        self, points: FloatArray, far: FloatArray, before: IntArray, middle: int, sparse: float
-    ) -> Ways:
-        """Where ways complete a stretch, or half a one; to one goal in each square of two."""
-        step, view, *_ = self.settings.ways
+        self, points: FloatArray, far: FloatArray, before: IntArray, middle: int, sparsity: float
+    ) -> PathTree:
+        """Return views where paths complete a stretch, or the first half of one.
+
+        One path leads to each square of two stretches.
+        """
+        step, view = self.settings.paths.step_m, self.settings.paths.view_spacing_m
         back = int(np.ceil(0.5 * view / step))
         reached = np.flatnonzero(np.isfinite(far) & (before >= 0))
-        way = np.where(np.isfinite(far), far, 0.0)
-        stretch = np.floor(way / (sparse * view) + 1e-9) + (way >= 0.5 * view)
+        length = np.where(np.isfinite(far), far, 0.0)
+        stretch = np.floor(length / (sparsity * view) + 1e-9) + (length >= 0.5 * view)
         complete = reached[stretch[reached] > stretch[before[reached]]]
         complete = complete[np.argsort(far[complete], kind="stable")]
-        squares = np.round(points[complete] / (sparse * 2.0 * view))
+        squares = np.round(points[complete] / (sparsity * 2.0 * view))
         _, first = np.unique(squares, axis=0, return_index=True)
         parent_of: dict[int, int] = {}
         heading_of: dict[int, float] = {middle: 0.0}
@@ -208,22 +212,22 @@ class Ground:
         parents = np.array([view_of[parent_of.get(int(end), middle)] for end in ends])
         poses = np.column_stack([points[ends], [heading_of[int(end)] for end in ends]])
         poses[0] = 0.0
-        return Ways(*(readonly(a) for a in (poses, parents, far[ends], points, before, ends)))
+        return PathTree(*(readonly(a) for a in (poses, parents, far[ends], points, before, ends)))
 
-    def straighten(self, pose: Pose, way: FloatArray) -> FloatArray:
+    def straighten(self, pose: Pose, path: FloatArray) -> FloatArray:
         """Return a path with as few corners as the robot has room for, shape (k, 2).
 
         Args:
             pose: T_world_robot, in whose frame the path is.
-            way: Points of the path in m, shape (n, 2).
+            path: Points of the path in m, shape (n, 2).
         """
         corners, k = [0], 0
-        world = pose.apply(way)
-        while k < len(way) - 1:
-            seen = self.fits(world[k], world[k + 1 :], self.settings.tight)
-            k += 1 + (int(np.flatnonzero(seen)[-1]) if seen.any() else 0)
+        world = pose.apply(path)
+        while k < len(path) - 1:
+            fits = self.fits(world[k], world[k + 1 :], self.settings.robot.driving_clearance_m)
+            k += 1 + (int(np.flatnonzero(fits)[-1]) if fits.any() else 0)
             corners.append(k)
-        return np.asarray(way[corners])
+        return np.asarray(path[corners])
 
 
 def clear_ahead(scan: Scan, heading: float, half_width: float, reach: float = np.inf) -> float:
@@ -236,8 +240,8 @@ def clear_ahead(scan: Scan, heading: float, half_width: float, reach: float = np
         reach: Longest answer, in m.
     """
     ends = Pose(0.0, 0.0, heading).inverse.apply(scan.T_robot_sensor.apply(scan.endpoints))
-    ahead = ends[(np.abs(ends[:, 1]) < half_width) & (ends[:, 0] > 0.0)]
-    if len(ahead) == 0:
+    obstacles = ends[(np.abs(ends[:, 1]) < half_width) & (ends[:, 0] > 0.0)]
+    if len(obstacles) == 0:
         return reach
-    room = ahead[:, 0] - np.sqrt(half_width**2 - ahead[:, 1] ** 2)
+    room = obstacles[:, 0] - np.sqrt(half_width**2 - obstacles[:, 1] ** 2)
     return float(np.clip(room.min(), 0.0, reach))

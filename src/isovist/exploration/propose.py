@@ -1,21 +1,22 @@
-"""Where to drive, so that one place is left.
+"""Propose where to drive, so that one possible place remains.
 
-Two rules.  The *Gramian* rule is the paper's: along short straight motions from the best estimate,
-with H the information of a scan (`foresight`, equation 2) and A_s what an error of the present pose
-becomes at the pose s m ahead,
+There are two rules.  The *Gramian* rule is the paper's: along short straight motions from the best
+estimate, with H the information of a scan (`foresight`, equation 2) and A_s what an error of the
+present pose becomes at the pose s m ahead,
 
     W(s) = W + ∫ A_sᵀ H A_s ds,       maximise  (λ_min W(s) − λ_min W) / s.               (1)
 
-The *rivals* rule asks what would tell the live places apart.  A way of the robot, the same in its
-own frame whichever place i is the right one, leads to views; the scans predicted there add to what
-the tracker holds against every other place j (`tracking.bank`, equation 2), and j counts as refuted
-where t and d reach the tracker's own thresholds.  With c_i(v) the way on which the last rival of i
-falls, or else the way to view v plus what a rival costs times the share still to refute, it takes
+The *rivals* rule looks for views that tell the possible places apart.  A path of the robot, the
+same in its own frame whichever place i is the right one, leads to views.  The scans predicted there
+add to the evidence of the tracker against every other place j (`tracking.bank`, equation 2), and j
+is refuted where t and d reach the thresholds of the tracker.  With c_i(v) the length of path on
+which the last rival of i is refuted, or else the length of the path to view v plus the cost of a
+rival times the share still to refute, it takes
 
     arg min_v Σ_i p_i c_i(v).                                                             (2)
 
-Where the way would end in a wall if i were right, the robot would have to stop: nothing more is
-learnt there.  No way that the present scan shows to be blocked is proposed.
+Where the path would end in a wall if i were right, the robot would have to stop, and learns nothing
+more.  No path that the present scan shows to be blocked is proposed.
 """
 
 from dataclasses import dataclass, replace
@@ -23,11 +24,11 @@ from enum import StrEnum
 
 import numpy as np
 
-from isovist.arrays import FloatArray, readonly
+from isovist.arrays import BoolArray, FloatArray, readonly
 from isovist.atlas.base import AnyScan
 from isovist.errors import InputError
-from isovist.exploration.foresight import information, separate
-from isovist.exploration.paths import Ground, Ways, clear_ahead
+from isovist.exploration.foresight import Foresight
+from isovist.exploration.paths import Ground, PathTree, clear_ahead
 from isovist.exploration.rivals import Rivals, refutation
 from isovist.poses import Pose, unit_vectors, wrap_angle
 from isovist.sensing.scan import Scan
@@ -59,8 +60,8 @@ class Proposal:
         direction: Direction of the goal in the frame of the robot, in rad; the angle of a turn on
             the spot.
         distance: Distance to drive, in m.
-        gain: Rule "rivals": expected number of places told from the right one.  Rule "gramian":
-            growth of λ_min in 1/m² per m.  Rule "random": 0.
+        gain: Rule "rivals": expected number of places that are ruled out.  Rule "gramian": growth
+            of λ_min in 1/m² per m.  Rule "random": 0.
         path: (x, y, heading) of the corners in the frame of the robot, in m and rad, from where it
             stands, shape (k, 3).  Read-only.
         text: The proposal in words.
@@ -72,6 +73,42 @@ class Proposal:
     gain: float
     path: FloatArray
     text: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Situation:
+    """What a proposal is made from.
+
+    Attributes:
+        tracker: The tracker, after its update with the scan.
+        ground: Where the robot can drive.
+        scan: What it sees of the plane of motion.
+        rivals: The places that are possible.
+        foresight: Predicted beams, over what the sensor sees.
+    """
+
+    tracker: Tracker
+    ground: Ground
+    scan: Scan
+    rivals: Rivals
+    foresight: Foresight
+
+    @classmethod
+    def of(cls, tracker: Tracker, ground: Ground, scan: AnyScan) -> "Situation":
+        """Collect the possible places, and choose the beams to predict."""
+        flat = ground.flatten(scan)
+        spacing = ground.settings.foresight.beam_spacing_rad
+        first, last = float(flat.bearings[0]), float(flat.bearings[-1])
+        count = max(1.0, np.floor((last - first) / spacing))
+        bearings = first + spacing * (0.5 + np.arange(count))
+        reach = min(flat.range_max, tracker.atlas.settings.reach)
+        rivals = Rivals.from_tracker(tracker, flat)
+        return cls(tracker, ground, flat, rivals, Foresight(ground, bearings, reach))
+
+    @property
+    def alternatives(self) -> int:
+        """The number of possible places besides the best one."""
+        return len(self.rivals.chances) - 1
 
 
 def propose(
@@ -88,165 +125,171 @@ def propose(
     rule = Rule.from_text(rule)
     if rule is Rule.RANDOM:
         raise InputError("A random walk needs no proposal; pass rule `rivals` or `gramian`.")
-    seen = ground.seen(scan)
-    rivals = Rivals.from_tracker(tracker, seen)
-    if rule is Rule.RIVALS and len(rivals.chances) > 1:
-        return by_rivals(tracker, ground, seen, rivals)
-    return by_gramian(tracker, ground, seen, rivals)
+    situation = Situation.of(tracker, ground, scan)
+    if rule is Rule.RIVALS and situation.alternatives:
+        return by_rivals(situation)
+    return by_gramian(situation)
 
 
-def by_rivals(tracker: Tracker, ground: Ground, scan: Scan, rivals: Rivals) -> Proposal:
+def by_rivals(situation: Situation) -> Proposal:
     """Return the motion that best tells the possible places apart: equation (2)."""
+    ground, rivals = situation.ground, situation.rivals
+    settings, count = ground.settings, situation.alternatives
     best = rivals.poses[0]
-    others = len(rivals.chances) - 1
-    *_, near, far = ground.settings.ways
-    for reach in (near, far):
-        ways = ground.ways(best, scan, reach, sparse=reach / near)
-        ways = _with_turns(tracker, ground, ways, scan)
-        if len(ways.poses) == 1:
+    for reach in (settings.paths.length_m, settings.paths.max_length_m):
+        sparsity = reach / settings.paths.length_m
+        tree = ground.paths(best, situation.scan, reach, sparsity=sparsity)
+        tree = _with_turns(situation, tree)
+        if len(tree.poses) == 1:
             continue
-        cost, told = _forecast(tracker, ground, scan, rivals, ways)
+        cost, gains = _forecast(situation, tree)
         goal = int(np.argmin(cost))
-        if cost[goal] < cost[0] - ground.settings.cost[2]:
+        if cost[goal] < cost[0] - settings.objective.min_gain_m:
             break
     else:
-        text = f"No drive of {far:.0f} m would tell {others + 1} places apart."
-        return Proposal(Rule.RIVALS, 0.0, 0.0, 0.0, readonly(np.zeros((1, 3))), text)
-    expected = float(told[goal])
-    most = f"it would tell {expected:.0f} of {others} other place{'s' * (others > 1)} apart"
-    hope = most if expected >= 0.5 else "it would make the places less alike"
-    if goal >= len(ways.ends):
-        turn = float(ways.poses[goal, 2])
+        return _stay(Rule.RIVALS, f"No drive of {reach:.0f} m would tell {count + 1} places apart.")
+    gain = float(gains[goal])
+    hope = "it would make the places less alike"
+    if gain >= 0.5:
+        hope = f"it would rule out {gain:.0f} of {count} other place{'s' * (count > 1)}"
+    if goal >= len(tree.ends):
+        turn = float(tree.poses[goal, 2])
         path = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, turn]])
         text = f"Turn by {_side(turn)}: {hope}."
-        return Proposal(Rule.RIVALS, turn, 0.0, expected, readonly(path), text)
-    corners = ground.straighten(best, ways.chain(goal))
-    return _drive(Rule.RIVALS, corners, expected, hope)
+        return Proposal(Rule.RIVALS, turn, 0.0, gain, readonly(path), text)
+    corners = ground.straighten(best, tree.path_to(goal))
+    return _drive(Rule.RIVALS, corners, gain, hope)
 
 
-def by_gramian(tracker: Tracker, ground: Ground, scan: Scan, rivals: Rivals) -> Proposal:
+def by_gramian(situation: Situation) -> Proposal:
     """Return the straight motion along which λ_min grows fastest: equation (1)."""
-    best, settings = rivals.poses[0], ground.settings
-    now = best @ scan.T_robot_sensor
-    told = _carried(tracker, ground, scan, now @ rivals.trail, now)
-    W = np.einsum("f,fij->ij", rivals.weights, told)
+    ground, scan, rivals = situation.ground, situation.scan, situation.rivals
+    settings, best = ground.settings, rivals.poses[0]
+    sensor = best @ scan.T_robot_sensor
+    W = np.einsum("f,fij->ij", rivals.weights, _transported(situation, sensor @ rivals.trail))
     before = float(np.linalg.eigvalsh(W)[0])
-    headings, steps = wrap_angle(settings.directions), settings.ahead
+    headings, steps = wrap_angle(settings.headings), settings.distances
     goals = steps[:, None] * unit_vectors(headings)[:, None, :]
-    room = np.array([clear_ahead(scan, float(h), settings.tight, steps[-1]) for h in headings])
-    fits = (room[:, None] >= steps) & ground.fits(best.position, best.apply(goals), settings.tight)
+    width = settings.robot.driving_clearance_m
+    room = np.array([clear_ahead(scan, float(h), width, steps[-1]) for h in headings])
+    fits = (room[:, None] >= steps) & ground.fits(best.position, best.apply(goals), width)
     robots = best @ Pose(goals[..., 0], goals[..., 1], headings[:, None])
-    H = _carried(tracker, ground, scan, robots @ scan.T_robot_sensor, now)
-    grown = W + np.cumsum(H, axis=1) * steps[0]
-    rate = np.where(fits, (np.linalg.eigvalsh(grown)[..., 0] - before) / steps, -np.inf)
-    way, far = np.unravel_index(int(np.argmax(rate)), rate.shape)
-    if not np.isfinite(rate[way, far]):
-        text = "There is no room to drive straight anywhere."
-        return Proposal(Rule.GRAMIAN, 0.0, 0.0, 0.0, readonly(np.zeros((1, 3))), text)
+    H = _transported(situation, robots @ scan.T_robot_sensor)
+    after = np.linalg.eigvalsh(W + np.cumsum(H, axis=1) * steps[0])[..., 0]
+    rate = np.where(fits, (after - before) / steps, -np.inf)
+    row, column = np.unravel_index(int(np.argmax(rate)), rate.shape)
+    if not np.isfinite(rate[row, column]):
+        return _stay(Rule.GRAMIAN, "There is no room to drive straight anywhere.")
     hope = "the information about the pose would grow fastest"
-    corners = np.stack([np.zeros(2), goals[way, far]])
-    return _drive(Rule.GRAMIAN, corners, float(rate[way, far]), hope)
+    corners = np.stack([np.zeros(2), goals[row, column]])
+    return _drive(Rule.GRAMIAN, corners, float(rate[row, column]), hope)
 
 
-def _with_turns(tracker: Tracker, ground: Ground, ways: Ways, scan: Scan) -> Ways:
-    """The ways with turns on the spot as more views, if the sensor does not see all around.
+def _with_turns(situation: Situation, tree: PathTree) -> PathTree:
+    """Add turns on the spot as views, if the sensor does not see all around.
 
-    A turn shows as many witnesses anew as a unique answer needs, or a multiple of that.  It ends
-    at no point, and turns on the way cost what they cost on the spot.
+    A turn shows as many new witnesses as a unique answer needs, or a multiple of that.  It ends at
+    no point.  Turns along a path cost as much as on the spot.
     """
-    if scan.field_of_view > 1.8 * np.pi:
-        return ways
-    part = tracker.localization.witnesses * tracker.localization.block[0]
+    objective = situation.ground.settings.objective
+    if situation.scan.field_of_view > objective.full_view_rad:
+        return tree
+    localization = situation.tracker.localization
+    part = localization.witnesses * localization.block[0]
     count = int(np.pi / part + 1e-9)
     sides = part * np.repeat(np.arange(1, count + 1), 2) * np.tile([1.0, -1.0], count)
     angles = sides[sides > -np.pi + 1e-9]
     turns = np.column_stack([np.zeros((len(angles), 2)), angles])
-    per_turn = ground.settings.cost[1]
-    turn = np.abs(wrap_angle(ways.poses[:, 2] - ways.poses[ways.parents, 2])) * per_turn
-    distances = ways.distances.copy()
+    per_turn = objective.turn_m_per_rad
+    turn = np.abs(wrap_angle(tree.poses[:, 2] - tree.poses[tree.parents, 2])) * per_turn
+    distances = tree.distances.copy()
     for k in range(1, len(distances)):
-        p = ways.parents[k]
-        distances[k] = distances[p] + ways.distances[k] - ways.distances[p] + turn[k]
+        p = tree.parents[k]
+        distances[k] = distances[p] + tree.distances[k] - tree.distances[p] + turn[k]
     return replace(
-        ways,
-        poses=np.concatenate([ways.poses, turns]),
-        parents=np.append(ways.parents, np.zeros(len(angles), dtype=np.int64)),
+        tree,
+        poses=np.concatenate([tree.poses, turns]),
+        parents=np.append(tree.parents, np.zeros(len(angles), dtype=np.int64)),
         distances=np.append(distances, per_turn * np.abs(angles)),
     )
 
 
-def _forecast(
-    tracker: Tracker, ground: Ground, scan: Scan, rivals: Rivals, ways: Ways
-) -> tuple[FloatArray, FloatArray]:
-    """Expected cost of (2) and expected number of places refuted at each view, shape (V,) each."""
-    views, parents, distances = ways.poses, ways.parents, ways.distances
-    settings, localization = ground.settings, tracker.localization
+def _forecast(situation: Situation, tree: PathTree) -> tuple[FloatArray, FloatArray]:
+    """Return the cost (2) and the expected number of refuted places at each view, shape (V,)."""
+    tracker, rivals = situation.tracker, situation.rivals
+    count, objective = situation.alternatives, situation.ground.settings.objective
+    sums, lengths = _evidence(situation, tree)
+    A, Q, D, W = np.moveaxis(sums, 1, 0)
+    t, d = A / np.sqrt(Q + tracker.localization.refuted[2]), D / np.sqrt(W)
+    share = refutation(tracker, t, d, rivals.explained)
+    share[:, np.arange(count + 1), np.arange(count + 1)] = 1.0
+    is_refuted = share >= 1.0
+    final = np.where(is_refuted.all(axis=-1), lengths, np.inf)
+    for v in range(1, len(final)):
+        final[v] = np.minimum(final[v], final[tree.parents[v]])
+    left = (1.0 - share).sum(axis=-1) / count
+    cost = np.where(np.isfinite(final), final, lengths + objective.ambiguity_m * left)
+    trust = objective.probability_share
+    chances = trust * rivals.chances + (1.0 - trust) / (count + 1)
+    return cost @ chances, (is_refuted.sum(axis=-1) - 1) @ chances
+
+
+def _evidence(situation: Situation, tree: PathTree) -> tuple[FloatArray, FloatArray]:
+    """Return the sums of `Rivals` after each view, and the length of path to it by each place.
+
+    Their shapes are (V, 4, K, K) and (V, K).  Behind a wall both stay as they are.
+    """
+    tracker, ground, rivals = situation.tracker, situation.ground, situation.rivals
+    views, parents, settings = tree.poses, tree.parents, ground.settings
     robots = rivals.poses @ Pose.from_vector(views)[:, None]
-    room = ground.fits(robots.position[parents], robots.position, settings.least)
-    delta, valid = separate(
-        ground.plane, ground.walls, robots @ scan.T_robot_sensor, _beams(ground, scan),
-        _reach(tracker, scan), localization.model, settings.beams[1],
-    )  # fmt: skip
-    count = valid.sum(axis=-1)
+    clearance = settings.robot.standing_clearance_m
+    has_room = ground.fits(robots.position[parents], robots.position, clearance)
+    sensors = robots @ situation.scan.T_robot_sensor
+    delta, is_valid = situation.foresight.separate(sensors, tracker.localization.model)
+    count = is_valid.sum(axis=-1)
     total = delta.sum(axis=-1, dtype=np.float64)
     square = np.square(delta).sum(axis=-1, dtype=np.float64)
     mean = total / np.maximum(count, 1)[..., None]
-    turns = np.abs(wrap_angle(views[:, 2] - views[parents, 2]))
-    steps = np.hypot(*(views[:, :2] - views[parents, :2]).T)
-    metres, radians = tracker.settings.fresh
-    fresh = np.minimum(1.0, steps / metres + turns / radians)
-    per_block = settings.beams[0] / localization.block[0]
+    fresh = _novelty(tracker, tree)
+    per_block = settings.foresight.beam_spacing_rad / tracker.localization.block[0]
+    terms = np.stack([per_block * total, per_block * square, mean, np.ones_like(mean)], axis=1)
     sums = np.repeat(rivals.sums[None], len(views), axis=0)
-    more = np.stack([per_block * total, per_block * square, mean, np.ones_like(mean)], axis=1)
-    way = np.zeros(count.shape)
-    reached = np.ones(count.shape, dtype=np.bool_)
+    lengths = np.zeros(count.shape)
+    is_reached: BoolArray = np.ones(count.shape, dtype=np.bool_)
     for v in range(1, len(views)):
         p = int(parents[v])
-        reached[v] = reached[p] & room[v]
-        looked = np.where(reached[v] & (count[v] > 0), fresh[v], 0.0)
-        sums[v] = sums[p] + looked[:, None] * more[v]
-        way[v] = np.where(reached[v], distances[v], way[p])
-    A, Q, D, W = np.moveaxis(sums, 1, 0)
-    t, d = A / np.sqrt(Q + localization.refuted[2]), D / np.sqrt(W)
-    share = refutation(tracker, t, d, rivals.explained)
-    others = len(rivals.chances) - 1
-    share[:, np.arange(others + 1), np.arange(others + 1)] = 1.0
-    refuted = share >= 1.0
-    fell = np.where(refuted.all(axis=-1), way, np.inf)
-    for v in range(1, len(views)):
-        fell[v] = np.minimum(fell[v], fell[parents[v]])
-    missed, _, _, trust = settings.cost
-    left = (1.0 - share).sum(axis=-1) / others
-    cost = np.where(np.isfinite(fell), fell, way + missed * left)
-    chances = trust * rivals.chances + (1.0 - trust) / (others + 1)
-    return cost @ chances, (refuted.sum(axis=-1) - 1) @ chances
+        is_reached[v] = is_reached[p] & has_room[v]
+        weight = np.where(is_reached[v] & (count[v] > 0), fresh[v], 0.0)
+        sums[v] = sums[p] + weight[:, None] * terms[v]
+        lengths[v] = np.where(is_reached[v], tree.distances[v], lengths[p])
+    return sums, lengths
 
 
-def _carried(tracker: Tracker, ground: Ground, scan: Scan, poses: Pose, now: Pose) -> FloatArray:
-    """AᵀHA: what scans at other poses of the same way tell about the pose now, (..., 3, 3)."""
-    noise = tracker.localization.model.noise
-    beams, longest = _beams(ground, scan), _reach(tracker, scan)
-    H = information(ground.walls, poses, beams, longest, noise, ground.settings)
+def _novelty(tracker: Tracker, tree: PathTree) -> FloatArray:
+    """Return how new each view is after the one before, from 0 to 1, shape (V,)."""
+    moves = tree.poses - tree.poses[tree.parents]
+    metres, radians = tracker.settings.fresh
+    turns = np.abs(wrap_angle(moves[:, 2]))
+    return np.asarray(np.minimum(1.0, np.hypot(*moves[:, :2].T) / metres + turns / radians))
+
+
+def _transported(situation: Situation, poses: Pose) -> FloatArray:
+    """Return AᵀHA, what scans at other poses tell about the present pose, shape (…, 3, 3)."""
+    sensor = situation.rivals.poses[0] @ situation.scan.T_robot_sensor
+    H = situation.foresight.information(poses, situation.tracker.localization.model.noise)
     A = np.broadcast_to(np.eye(3), H.shape).copy()
-    lever = poses.position - now.position
+    lever = poses.position - sensor.position
     A[..., 0, 2], A[..., 1, 2] = -lever[..., 1], lever[..., 0]
     return np.asarray(A.swapaxes(-1, -2) @ H @ A)
 
 
-def _beams(ground: Ground, scan: Scan) -> FloatArray:
-    """Bearings of predicted beams, over what the sensor sees."""
-    apart = ground.settings.beams[0]
-    first, last = float(scan.bearings[0]), float(scan.bearings[-1])
-    return first + apart * (0.5 + np.arange(max(1.0, np.floor((last - first) / apart))))
-
-
-def _reach(tracker: Tracker, scan: Scan) -> float:
-    """Longest range that can count, in m."""
-    return min(scan.range_max, tracker.atlas.settings.reach)
+def _stay(rule: Rule, text: str) -> Proposal:
+    """Return a proposal not to move."""
+    return Proposal(rule, 0.0, 0.0, 0.0, readonly(np.zeros((1, 3))), text)
 
 
 def _drive(rule: Rule, corners: FloatArray, gain: float, hope: str) -> Proposal:
-    """A proposal to follow corners, (k, 2)."""
+    """Return a proposal to follow corners, (k, 2)."""
     steps = np.diff(corners, axis=0)
     headings = np.arctan2(steps[:, 1], steps[:, 0])
     path = np.column_stack([corners, np.append(headings, headings[-1])])

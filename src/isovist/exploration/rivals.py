@@ -1,4 +1,4 @@
-"""The places a tracker still holds possible, and what it holds against each of them."""
+"""Collect the places that a tracker has not ruled out, and the evidence against each of them."""
 
 from dataclasses import dataclass
 
@@ -14,9 +14,9 @@ from isovist.tracking.tracker import Tracker
 def refutation(tracker: Tracker, t: FloatArray, d: FloatArray, explained: float) -> FloatArray:
     """Return how close places are to being refuted by the tracker, from 0 to 1."""
     settings, margin = tracker.settings, tracker.localization.refuted[1]
-    usual = np.minimum(t * explained**2 / settings.agreement[0], d / margin)
-    clear = np.minimum(t / settings.clear[0], d / settings.clear[1])
-    return np.clip(np.maximum(usual, clear), 0.0, 1.0)
+    by_agreement = np.minimum(t * explained**2 / settings.agreement[0], d / margin)
+    by_lead = np.minimum(t / settings.clear[0], d / settings.clear[1])
+    return np.clip(np.maximum(by_agreement, by_lead), 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class Rivals:
         sums: A = Σ w δ if i is right and j is not, Q = Σ w δ², D = Σ w (mean rating less the
             rival's) and W = Σ w, the same for all pairs, shape (4, K, K).  Read-only.
         explained: Share of the beams that the best place explains.
-        trail: Kept poses of the sensor, seen from its pose now, shape (F,).
+        trail: Earlier poses of the sensor, relative to its present pose, shape (F,).
         weights: w of each, shape (F,).  Read-only.
     """
 
@@ -46,7 +46,7 @@ class Rivals:
         bank = tracker.bank
         if len(bank) == 0:
             raise InputError(
-                "The tracker holds no place yet. Update it with a scan first.", code="empty"
+                "The tracker has no pose yet. Update it with a scan first.", code="empty"
             )
         t, d = bank.margins()
         frames = bank.frames
@@ -57,17 +57,17 @@ class Rivals:
         chances = np.exp(E - E.max())
         sums = np.zeros((4, len(index), len(index)))
         for frame in frames:
-            said, scores = frame.witnesses[index], frame.scores[index]
-            delta, ahead = said[:, None] - said, scores[:, None] - scores
-            terms = delta.sum(axis=-1), (delta**2).sum(axis=-1), ahead, np.ones_like(ahead)
+            ratings, scores = frame.witnesses[index], frame.scores[index]
+            delta, lead = ratings[:, None] - ratings, scores[:, None] - scores
+            terms = delta.sum(axis=-1), (delta**2).sum(axis=-1), lead, np.ones_like(lead)
             sums += frame.weight * np.stack(terms)
         sensors = Pose.from_vector(bank.poses[index, :3])
-        kept = Pose.from_vector([frame.T_odom_sensor.vector[:3] for frame in frames])
+        trail = Pose.from_vector([frame.T_odom_sensor.vector[:3] for frame in frames])
         return cls(
             sensors @ scan.T_robot_sensor.inverse,
             readonly(chances / chances.sum()),
             readonly(sums),
             explained,
-            kept[-1].inverse @ kept,
+            trail[-1].inverse @ trail,
             readonly(np.array([frame.weight for frame in frames])),
         )

@@ -1,7 +1,6 @@
-"""What was chosen about where to drive: every number with its unit and its origin.
+"""Settings of exploration: where a robot can drive, and what a drive is worth.
 
-All were chosen while looking at `benchmarks.explore` on five maps, and have not been varied since.
-What refutes a rival is said by `TrackingSettings` and `LocalizationSettings`.
+What refutes a competing pose is set by `TrackingSettings` and `LocalizationSettings`.
 """
 
 from dataclasses import dataclass
@@ -9,65 +8,186 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.atlas.settings import check_numbers
+from isovist.renamed import accept_old_names
+from isovist.settings import Settings, setting
+
+FIVE_MAPS = "benchmarks.explore on five maps; not varied since"
 
 
 @dataclass(frozen=True, slots=True)
-class ExplorationSettings:
-    """The settings for planning drives and predicting what the sensor will see.
+class BodySettings(Settings):
+    """Set the size of the robot.
 
     Attributes:
-        body: ρ, radius of the robot with what it keeps from walls, in m; share of it that must be
-            clear where the robot sees for itself, along straight legs and between beams; and share
-            of it that will do where it stands already, and before it is sure where it is.
-        ways: Step of the lattice of paths, path between two views, and how far paths lead, in m;
-            the last of these when nothing within the one before helps.
-        cost: Numbers of `propose` (2): what a rival that is not refuted is taken to cost, in m; a
-            turn, in m per rad; least that a drive must bring, in m; and the weight of the tracker's
-            probabilities against all live places alike.
-        beams: Angle between predicted beams, in rad, and σ of `foresight` (1), in m: a tracker
-            shifts places a little before it rates them.
-        slopes: Numbers of `foresight` (2): largest slope of a range, in m per m, per m of range for
-            the yaw; and the step of the differences, in m, and in rad.
+        radius_m: Radius of the robot, with the distance that it keeps from walls.
+        driving_share: Share of the radius that must be clear where the robot sees for itself:
+            along straight legs and between beams.
+        standing_share: Share of the radius that is enough where the robot stands already, and
+            before it knows where it is.
+        curb_m: Height that the robot drives over in 3D, at least one cell.
     """
 
-    body: tuple[float, float, float] = (0.25, 0.8, 0.5)
-    ways: tuple[float, float, float, float] = (0.2, 1.0, 12.0, 30.0)
-    cost: tuple[float, float, float, float] = (15.0, 0.3, 0.05, 0.8)
-    beams: tuple[float, float] = (float(np.radians(7.5)), 0.15)
-    slopes: tuple[float, float] = (4.0, 0.05)
-
-    def __post_init__(self) -> None:
-        check_numbers(self)
+    radius_m: float = setting(
+        0.25, unit="m", range=(1e-3, 100.0), evidence=FIVE_MAPS,
+        raises="the robot keeps farther from walls and avoids narrow passages",
+    )  # fmt: skip
+    driving_share: float = setting(
+        0.8, unit="1", range=(0.0, 1.0), evidence=FIVE_MAPS,
+        raises="fewer straight legs are clear",
+    )  # fmt: skip
+    standing_share: float = setting(
+        0.5, unit="1", range=(0.0, 1.0), evidence=FIVE_MAPS,
+        raises="a robot close to a wall finds no path",
+    )  # fmt: skip
+    curb_m: float = setting(
+        0.15, unit="m", range=(0.0, 10.0), evidence="not varied",
+        raises="higher steps do not block the robot",
+    )  # fmt: skip
 
     @property
-    def radius(self) -> float:
-        """The radius ρ of the robot with what it keeps from walls, in m."""
-        return self.body[0]
-
-    @property
-    def tight(self) -> float:
+    def driving_clearance_m(self) -> float:
         """The clearance that a robot needs where it sees for itself, in m."""
-        return self.body[0] * self.body[1]
+        return self.radius_m * self.driving_share
 
     @property
-    def least(self) -> float:
+    def standing_clearance_m(self) -> float:
         """The clearance that a robot needs where it stands, in m."""
-        return self.body[0] * self.body[2]
+        return self.radius_m * self.standing_share
+
+
+@dataclass(frozen=True, slots=True)
+class PathSettings(Settings):
+    """Set the paths that are considered.
+
+    Attributes:
+        step_m: Step of the lattice of paths.
+        view_spacing_m: Length of path between two views.
+        length_m: Length of the paths that are tried first.
+        max_length_m: Length of the paths that are tried when no shorter one helps.
+        straight_motions: Number of straight motions in each direction for the Gramian rule, each
+            half a view longer than the one before.
+    """
+
+    step_m: float = setting(
+        0.2, unit="m", range=(1e-2, 100.0), evidence=FIVE_MAPS,
+        raises="coarser paths, found faster",
+    )  # fmt: skip
+    view_spacing_m: float = setting(
+        1.0, unit="m", range=(1e-2, 1000.0), evidence=FIVE_MAPS,
+        raises="fewer places to look from, and less work",
+    )  # fmt: skip
+    length_m: float = setting(
+        12.0, unit="m", range=(0.1, 1e4), evidence=FIVE_MAPS,
+        raises="farther goals are considered, with more work",
+    )  # fmt: skip
+    max_length_m: float = setting(
+        30.0, unit="m", range=(0.1, 1e4), evidence=FIVE_MAPS,
+        raises="a robot among similar places drives farther before it gives up",
+    )  # fmt: skip
+    straight_motions: int = setting(
+        4, unit="1", range=(1, 100), evidence="not varied",
+        raises="the Gramian rule considers longer motions",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectiveSettings(Settings):
+    """Set what a drive costs and what it is worth: equation (2) of `exploration.propose`.
+
+    Attributes:
+        ambiguity_m: Cost of a competing pose that a drive does not refute.
+        turn_m_per_rad: Cost of a turn.
+        min_gain_m: Smallest gain that is worth a drive.
+        probability_share: Weight of the probabilities of the tracker. The rest of the weight
+            counts all poses alike.
+        full_view_rad: Field of view from which on a turn on the spot shows nothing new.
+    """
+
+    ambiguity_m: float = setting(
+        15.0, unit="m", range=(0.0, 1e6), evidence=FIVE_MAPS,
+        raises="longer drives for fewer competing poses",
+    )  # fmt: skip
+    turn_m_per_rad: float = setting(
+        0.3, unit="m/rad", range=(0.0, 1e6), evidence=FIVE_MAPS,
+        raises="fewer turns on the spot",
+    )  # fmt: skip
+    min_gain_m: float = setting(
+        0.05, unit="m", range=(0.0, 1e6), evidence=FIVE_MAPS,
+        raises="the robot gives up sooner",
+    )  # fmt: skip
+    probability_share: float = setting(
+        0.8, unit="1", range=(0.0, 1.0), evidence=FIVE_MAPS,
+        raises="likely poses count more than unlikely ones",
+    )  # fmt: skip
+    full_view_rad: float = setting(
+        1.8 * np.pi, unit="rad", range=(0.0, 2.0 * np.pi), evidence="not varied",
+        raises="sensors with a wide field of view turn on the spot, too",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ForesightSettings(Settings):
+    """Set how scans are predicted: `exploration.foresight`.
+
+    Attributes:
+        beam_spacing_rad: Angle between two predicted beams.
+        sigma_m: Standard deviation σ of a predicted range in (1), since a tracker shifts poses a
+            little before it rates them.
+        max_slope: Steepest slope of a range in (2), in m per m, and per m of range for the yaw.
+        step: Step of the differences in (2), in m and in rad.
+        level_beams: Number of beams of the 2D scan that a 3D scan is reduced to.
+    """
+
+    beam_spacing_rad: float = setting(
+        float(np.radians(7.5)), unit="rad", range=(1e-3, np.pi), evidence=FIVE_MAPS,
+        raises="fewer predicted beams, and less work",
+    )  # fmt: skip
+    sigma_m: float = setting(
+        0.15, unit="m", range=(1e-3, 100.0), evidence=FIVE_MAPS,
+        raises="poses are expected to be harder to tell apart",
+    )  # fmt: skip
+    max_slope: float = setting(
+        4.0, unit="m/m", range=(1e-3, 1e6), evidence=FIVE_MAPS,
+        raises="jumps from wall to wall count as information",
+    )  # fmt: skip
+    step: float = setting(
+        0.05, unit="m and rad", range=(1e-6, 10.0), evidence=FIVE_MAPS,
+        raises="smoother slopes of ranges",
+    )  # fmt: skip
+    level_beams: int = setting(
+        360, unit="1", range=(4, 100_000), evidence="the beams of `Lidar`",
+        raises="narrow obstacles are kept in their direction",
+    )  # fmt: skip
+
+
+@accept_old_names
+@dataclass(frozen=True, slots=True)
+class ExplorationSettings(Settings):
+    """Set how drives are planned and how scans along them are predicted.
+
+    Attributes:
+        robot: Size of the robot.
+        paths: Paths that are considered.
+        objective: Cost and worth of a drive.
+        foresight: Prediction of scans.
+    """
+
+    robot: BodySettings = BodySettings()
+    paths: PathSettings = PathSettings()
+    objective: ObjectiveSettings = ObjectiveSettings()
+    foresight: ForesightSettings = ForesightSettings()
 
     @property
-    def ahead(self) -> FloatArray:
-        """The lengths of the straight motions that the Gramian rule considers, in m.
-
-        They are four, in steps of half the distance between views.
-        """
-        return 0.5 * self.ways[1] * np.arange(1.0, 5.0)
+    def distances(self) -> FloatArray:
+        """The lengths of the straight motions that the Gramian rule considers, in m."""
+        count = self.paths.straight_motions
+        return 0.5 * self.paths.view_spacing_m * np.arange(1.0, count + 1.0)
 
     @property
-    def directions(self) -> FloatArray:
+    def headings(self) -> FloatArray:
         """The headings that the Gramian rule considers in the frame of the robot, in rad.
 
         They are those of every other predicted beam.
         """
-        count = round(np.pi / self.beams[0])
+        count = round(np.pi / self.foresight.beam_spacing_rad)
         return 2.0 * np.pi * np.arange(float(count)) / count

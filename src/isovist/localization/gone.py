@@ -76,5 +76,5 @@ def counts(atlas: SearchSpace) -> bool:
 @lru_cache
 def far(settings: LocalizationSettings) -> LocalizationSettings:
     """The same, asking only where beams end."""
-    model = replace(settings.model, slack=(settings.model.slack[0], 1.0))
+    model = replace(settings.model, behind_share=1.0)
     return replace(settings, model=model)

@@ -12,7 +12,7 @@ import numpy as np
 from isovist.arrays import FloatArray, readonly
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.data.atlas2d import PlaneAtlas
-from isovist.atlas.data.reflectance import most_gloss
+from isovist.atlas.data.reflectance import max_intensity_rating
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Proof, Verdict
 from isovist.localization.complete import Survivors, complete
@@ -65,7 +65,7 @@ def prove(
             field="prove",
         )
     # Ceilings are of ranges; what intensities can add on top of them lowers the floor.
-    shining = most_gloss(settings.model) if beams.strengths.size else 0.0
+    shining = max_intensity_rating(settings.model) if beams.strengths.size else 0.0
     floor = answer.best.score - settings.refuted[1] - shining
     unit = atlas.world.resolution
     near, turn = settings.same

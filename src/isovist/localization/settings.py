@@ -11,7 +11,15 @@ import numpy as np
 
 from isovist.arrays import FloatArray, readonly
 from isovist.atlas.base import SearchSpace
-from isovist.atlas.settings import ANY, COUNT, POSITIVE, SHARE, BeamModel, Limits, check_numbers
+from isovist.atlas.settings import BeamModel
+from isovist.localization.positional_settings import (
+    ANY,
+    COUNT,
+    POSITIVE,
+    SHARE,
+    Limits,
+    check_numbers,
+)
 from isovist.storage.files import MAX_COORDINATE
 
 LIMITS: Limits = {

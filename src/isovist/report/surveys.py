@@ -8,7 +8,7 @@ import numpy as np
 from isovist.report.answers import finite
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.spinning import SpinningLidar
-from isovist.surveying.regions import Area
+from isovist.surveying.areas import Area
 from isovist.surveying.survey import Survey
 
 LISTED = 5
@@ -67,7 +67,7 @@ def share_text(survey: Survey) -> str:
 
 def survey_rows(survey: Survey) -> list[tuple[str, str]]:
     """Return the results of a survey as pairs of a label and a text."""
-    asked, areas = survey.asked, survey.areas
+    asked, areas = survey.samples, survey.areas
     middle, most = np.nanquantile(survey.sigma_m, [0.5, 0.95])
     size = sum(area.size for area in areas)
     return [
@@ -77,14 +77,14 @@ def survey_rows(survey: Survey) -> list[tuple[str, str]]:
         ("simulated scans", f"{len(asked)}, {int(asked.unique.sum())} of them unique"),
         ("σ of the position", f"{middle:.2f} m (95 %: {most:.2f} m)"),
         ("σ of the heading", f"{np.nanmedian(survey.sigma_deg):.1f}°"),
-        ("no wall in reach", f"{float(survey.looks.blind_share.mean()):.1%}"),
+        ("no wall in reach", f"{float(survey.summary.blind_share.mean()):.1%}"),
         ("areas seldom unique", f"{len(areas)}, {size:.0f} m² together"),
     ]
 
 
 def survey_text(survey: Survey) -> str:
     """Describe a survey in a few lines."""
-    asked = survey.asked
+    asked = survey.samples
     middle, most = np.nanquantile(survey.sigma_m, [0.5, 0.95])
     lines = [
         share_text(survey),
@@ -93,7 +93,7 @@ def survey_text(survey: Survey) -> str:
         f"  a fit would hold the position to {middle:.2f} m (95 % of the floor: {most:.2f} m) and "
         f"the heading to {np.nanmedian(survey.sigma_deg):.1f}°",
     ]
-    blind = float(survey.looks.blind_share.mean())
+    blind = float(survey.summary.blind_share.mean())
     if blind > 0.0005:
         lines.append(f"  no wall is in reach at {blind:.1%} of places and headings")
     for k, area in enumerate(survey.areas[:LISTED]):
@@ -106,12 +106,12 @@ def survey_text(survey: Survey) -> str:
 
 def survey_json(survey: Survey) -> dict[str, Any]:
     """Return a survey as JSON data: m and m², degrees where the key says so."""
-    looks = survey.looks
+    looks = survey.summary
     return {
         "unique_share": survey.share,
         "standard_error": survey.standard_error,
-        "asked": len(survey.asked),
-        "asked_unique": int(survey.asked.unique.sum()),
+        "asked": len(survey.samples),
+        "asked_unique": int(survey.samples.unique.sum()),
         "area_m2": survey.area,
         "nodes": len(survey.places),
         "blind_share": float(looks.blind_share.mean()),

@@ -113,7 +113,7 @@ class Robot:
                 seen = self.lidar.scan(self.ground.walls, self.truth, self.noise)
             else:
                 seen = self.lidar.scan(level.walls, level.stand(self.truth), self.noise)
-            self.scan = self.ground.seen(seen)
+            self.scan = self.ground.flatten(seen)
         except InputError:
             self.scan = None
             return
@@ -122,7 +122,7 @@ class Robot:
 
     def room(self, scan: Scan, heading: float, reach: float) -> float:
         """Return how far the robot could drive straight in a direction, in m."""
-        return clear_ahead(scan, heading, self.ground.settings.tight, reach)
+        return clear_ahead(scan, heading, self.ground.settings.robot.driving_clearance_m, reach)
 
     def move(self, motion: Pose) -> bool:
         """Move by a command and simulate its odometry; return whether there was room."""

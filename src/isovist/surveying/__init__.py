@@ -1,4 +1,4 @@
-"""Where a site can and cannot be localized."""
+"""Find out where on a site a sensor can be localized."""
 
 from isovist.lazy import lazy_names
 

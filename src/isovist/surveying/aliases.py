@@ -1,32 +1,33 @@
-"""Which distant places look like which.
+"""Find distant places that look alike.
 
 A view, from a node at a heading, is what `atlas.matching.windows` makes of a scan: the mean log(1 +
-r) of the channels that the sensor sees, on one ring in the plane and on several in space.  It is
-compared with the nodes of the atlas at all headings, by the cost that `localization.search` uses,
-per channel seen, c.  The alias of a view is the node with the least c that is another place
-(`SurveyingSettings.rival`).  With s the most that a channel shorter than the map says can cost,
+r) of the channels that the sensor sees, on one ring in 2D and on several in 3D.  It is compared
+with the nodes of the atlas at all headings, by the cost c per channel that `localization.search`
+uses.  The alias of a view is the node with the least c that is another place (`AliasSettings`).
+With s the largest cost of a channel that is shorter than the map says,
 
     similarity = 1 − c / s, at least 0.                                                     (1)
 
-Exact: c of the places listed.  Not exact: which are listed.  Views are taken from every few nodes,
-and a node in between has the alias of the nearest one in sight.  They are compared with some of the
-nodes by the squared distance of descriptors of a quarter of the channels; the best of these are
-compared in full, and again the nodes around the very best (`SurveyingSettings.compared`).
+The cost of each listed place is exact.  Which places are listed is not: views are taken from every
+few nodes, and a node in between has the alias of the nearest one in sight.  They are compared with
+a sample of the nodes by the squared distance of groups of channels.  The best of these are compared
+in full, and so are the nodes around the very best.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from isovist.atlas.base import Atlas
-from isovist.localization.settings import LocalizationSettings
 from isovist.surveying.lattice import in_sight, neighbours, thinned
-from isovist.surveying.settings import SurveyingSettings
-from isovist.surveying.views import Views
+from isovist.surveying.plan import SurveyPlan
+from isovist.surveying.settings import AliasSettings
+from isovist.surveying.views import Channels, Views
 
 CHUNK_BYTES = 1 << 26
-"""Of a table of costs."""
+"""Size of a table of costs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,45 +58,37 @@ class Aliases:
         return np.argmin(np.where(np.isnan(self.place[..., 0]), np.inf, self.cost), axis=1)
 
 
-def find_aliases(
-    atlas: Atlas,
-    views: Views,
-    floor: IntArray,
-    settings: SurveyingSettings,
-    localization: LocalizationSettings,
-) -> Aliases:
-    """Find the places that the nodes `floor` of an atlas can be mistaken for, by their views."""
-    nodes, _, _, around_best = settings.compared
-    apart, _, alike_from = settings.rival
-    short = localization.short
-    asked = views.asked
-    others, step = thinned(atlas, np.arange(len(atlas.nodes)), nodes)
-    take = in_sight(atlas, floor, asked)
-    there = atlas.positions
-    F = described(atlas)
-    here = there[floor[asked]]
-    shape = len(asked), len(views.headings)
+def find_aliases(plan: SurveyPlan, views: Views) -> Aliases:
+    """Find the places that the nodes of a plan can be mistaken for, by their views."""
+    atlas, settings, short = plan.atlas, plan.settings.aliases, plan.localization.short
+    sample, step = thinned(atlas, np.arange(len(atlas.nodes)), settings.max_nodes)
+    positions, F = atlas.positions, described(atlas)
+    nodes = Channels(F[sample], np.ones(F[sample].shape, dtype=np.bool_), positions[sample])
+    shape = len(views.viewpoints), len(views.headings)
     cost, turn = np.empty(shape), np.empty(shape)
     rivals, place = np.empty(shape, dtype=np.int64), np.empty((*shape, 2))
     for h in range(shape[1]):
-        values, seen = views.channels(atlas, h, localization.seen_share[0])
-        chosen = shortlist(F[others], there[others], values, seen, here, settings, 2.0 * short)
-        which = others[chosen]
-        costs, _ = _compare(atlas, here, values, seen, which, settings, short)
-        around = neighbours(atlas, which[:, :around_best], step)
-        best, best_turns = _compare(atlas, here, values, seen, around, settings, short)
-        channels = seen.sum(axis=(1, 2))
+        view = views.channels(plan, h)
+        listed = sample[shortlist(nodes, view, settings, 2.0 * short)]
+        costs, _ = _compare(plan, view, listed)
+        around = neighbours(atlas, listed[:, : settings.refined], step)
+        best, best_turns = _compare(plan, view, around)
+        channels = view.is_seen.sum(axis=(1, 2))
         cost[:, h] = best[:, 0] / np.maximum(channels, 1)
-        place[:, h] = np.where(channels[:, None] > 0, there[around[:, 0], :2], np.nan)
+        place[:, h] = np.where(channels[:, None] > 0, positions[around[:, 0], :2], np.nan)
         turn[:, h] = 2.0 * np.pi * best_turns[:, 0] / atlas.settings.channels
-        bar = np.where(channels > 0, (1.0 - alike_from) * short * channels, -1.0)[:, None]
-        listed = np.concatenate([around, which], axis=1)
-        alike = np.concatenate([best, costs], axis=1) <= bar
-        rivals[:, h] = [_count(there[row[a]], apart) for row, a in zip(listed, alike, strict=True)]
+        bar = np.where(channels > 0, (1.0 - settings.min_similarity) * short * channels, -1.0)
+        is_rival = np.concatenate([best, costs], axis=1) <= bar[:, None]
+        rows = zip(np.concatenate([around, listed], axis=1), is_rival, strict=True)
+        rivals[:, h] = [
+            _count(positions[row[alias]], settings.min_distance_m) for row, alias in rows
+        ]
     turn = np.where(turn > np.pi, turn - 2.0 * np.pi, turn)
     cost = np.minimum(cost, short)
     similarity = np.maximum(1.0 - cost / short, 0.0)
-    return Aliases(cost[take], similarity[take], place[take], turn[take], rivals[take])
+    view_of = in_sight(plan, views.viewpoints)
+    arrays: tuple[Any, ...] = cost, similarity, place, turn, rivals
+    return Aliases(*(array[view_of] for array in arrays))
 
 
 def described(atlas: Atlas) -> Float32Array:
@@ -107,92 +100,82 @@ def described(atlas: Atlas) -> Float32Array:
 
 
 def shortlist(
-    known: Float32Array,
-    nodes: FloatArray,
-    values: Float32Array,
-    seen: BoolArray,
-    here: FloatArray,
-    settings: SurveyingSettings,
-    long: float,
+    nodes: Channels, views: Channels, settings: AliasSettings, max_cost: float
 ) -> IntArray:
-    """Return the nodes that look most like each view in rough channels, shape (Q, shortlist).
+    """Return the nodes that look most like each view in groups of channels, shape (Q, shortlist).
 
-    With w marking the rough channels seen, Σ_c w_c (o_c − f_{k+c})² for all nodes and turns k is
+    With w marking the groups that are seen, Σ_c w_c (o_c − f_{k+c})² for all nodes and turns k is
     one matrix product, as far as it depends on them.
 
     Args:
-        known: Descriptors of the nodes, shape (A, rings, n).
-        nodes: Where they are, in m, shape (A, d).
-        values: Channels of the views, shape (Q, rings, n).
-        seen: Which of them count, shape (Q, rings, n).
-        here: Where the views were taken, in m, shape (Q, d).
-        settings: How many are listed, how rough the channels are, and what another place is.
-        long: Most that a channel longer than the map says can cost.
+        nodes: Channels of A nodes.
+        views: Channels of Q views.
+        settings: How many are listed, how many channels a group has, and what another place is.
+        max_cost: Largest cost of a channel that is longer than the map says.
     """
     from scipy.spatial.distance import cdist
 
-    _, group, most, _ = settings.compared
-    apart, turned_by, _ = settings.rival
-    o, w = _grouped(values, seen, group)
+    o, w = _grouped(views, settings.channels_per_group)
     # What is unknown, or much farther than anything in view, is no worse than that.
-    f = np.minimum(_grouped(known, np.ones(known.shape, dtype=np.bool_), group)[0], o.max() + long)
+    f = np.minimum(_grouped(nodes, settings.channels_per_group)[0], o.max() + max_cost)
     n = f.shape[2]
-    keep = min(most, len(f))
+    count = min(settings.shortlist, len(f))
     # Turn after turn, so that the least over turns is taken over rows of nodes.
     turns = (np.arange(n)[:, None] + np.arange(n)) % n
-    turned = f[:, :, turns].transpose(2, 0, 1, 3).reshape(n * len(f), -1)
+    rolled = f[:, :, turns].transpose(2, 0, 1, 3).reshape(n * len(f), -1)
     o, w = o.reshape(len(o), -1), w.reshape(len(w), -1)
-    used = np.flatnonzero(w.any(axis=0))
-    columns = np.concatenate([turned[:, used] ** 2, -2.0 * turned[:, used]], axis=1).T
-    rows = np.concatenate([w[:, used], (w * o)[:, used]], axis=1, dtype=np.float32)
-    far = np.minimum(np.arange(n), n - np.arange(n)) > int(turned_by * n / (2.0 * np.pi))
-    chosen = np.empty((len(rows), keep), dtype=np.int64)
-    chunk = max(1, CHUNK_BYTES // (4 * len(turned)))
+    active = np.flatnonzero(w.any(axis=0))
+    columns = np.concatenate([rolled[:, active] ** 2, -2.0 * rolled[:, active]], axis=1).T
+    rows = np.concatenate([w[:, active], (w * o)[:, active]], axis=1, dtype=np.float32)
+    is_turned = np.minimum(np.arange(n), n - np.arange(n)) > _steps(settings.min_turn_rad, n)
+    result = np.empty((len(rows), count), dtype=np.int64)
+    chunk = max(1, CHUNK_BYTES // (4 * len(rolled)))
     for first in range(0, len(rows), chunk):
-        some = slice(first, first + chunk)
-        table = (rows[some] @ columns).reshape(-1, n, len(f))
+        part = slice(first, first + chunk)
+        table = (rows[part] @ columns).reshape(-1, n, len(f))
         cost = table.min(axis=1)
-        q, a = np.nonzero(cdist(here[some], nodes) < apart)
-        cost[q, a] = table[q, :, a][:, far].min(axis=1)
-        chosen[some] = np.argpartition(cost, keep - 1, axis=1)[:, :keep]
-    return chosen
+        q, a = np.nonzero(cdist(views.places[part], nodes.places) < settings.min_distance_m)
+        cost[q, a] = table[q, :, a][:, is_turned].min(axis=1)
+        result[part] = np.argpartition(cost, count - 1, axis=1)[:, :count]
+    return result
 
 
 def _compare(
-    atlas: Atlas,
-    here: FloatArray,
-    values: Float32Array,
-    seen: BoolArray,
-    which: IntArray,
-    settings: SurveyingSettings,
-    short: float,
+    plan: SurveyPlan, views: Channels, candidates: IntArray
 ) -> tuple[Float32Array, IntArray]:
-    """Costs and turns of nodes, both of shape (Q, K); `which` is put in order."""
+    """Return costs and turns of candidates, shape (Q, K), and sort the candidates by cost."""
     from isovist.compute.fitting.information import rank_views
 
-    away = atlas.positions[which] - here[:, None]
-    near = np.linalg.norm(away, axis=-1) < settings.rival[0]
-    costs = np.empty(which.shape, dtype=np.float32)
-    turns = np.empty(which.shape, dtype=np.int64)
-    barred = int(settings.rival[1] * atlas.settings.channels / (2.0 * np.pi))
+    atlas, settings, short = plan.atlas, plan.settings.aliases, plan.localization.short
+    offsets = atlas.positions[candidates] - views.places[:, None]
+    is_near = np.linalg.norm(offsets, axis=-1) < settings.min_distance_m
+    costs = np.empty(candidates.shape, dtype=np.float32)
+    turns = np.empty(candidates.shape, dtype=np.int64)
+    min_turn = _steps(settings.min_turn_rad, atlas.settings.channels)
     rank_views(
-        described(atlas), near, values, seen, barred, short, 2.0 * short, which, costs, turns
-    )
+        described(atlas), is_near, views.values, views.is_seen, min_turn, short, 2.0 * short,
+        candidates, costs, turns,
+    )  # fmt: skip
     return costs, turns
 
 
-def _grouped(values: Float32Array, seen: BoolArray, group: int) -> tuple[Float32Array, BoolArray]:
-    """Means over groups of channels, and which groups are seen at least by half."""
-    shape = *values.shape[:2], -1, group
-    count = seen.reshape(shape).sum(axis=3)
-    total = np.where(seen, values, 0.0).reshape(shape).sum(axis=3)
-    return (total / np.maximum(count, 1)).astype(np.float32), 2 * count >= group
+def _steps(angle: float, channels: int) -> int:
+    """Return how many whole channels of a circle an angle spans."""
+    return int(angle * channels / (2.0 * np.pi))
 
 
-def _count(places: FloatArray, apart: float) -> int:
-    """How many of the places are `apart` (m) from all counted before."""
-    counted = 0
+def _grouped(channels: Channels, size: int) -> tuple[Float32Array, BoolArray]:
+    """Return means over groups of channels, and which groups are seen at least by half."""
+    shape = *channels.values.shape[:2], -1, size
+    count = channels.is_seen.reshape(shape).sum(axis=3)
+    total = np.where(channels.is_seen, channels.values, 0.0).reshape(shape).sum(axis=3)
+    return (total / np.maximum(count, 1)).astype(np.float32), 2 * count >= size
+
+
+def _count(places: FloatArray, distance: float) -> int:
+    """Return how many of the places are a distance (m) from all counted before."""
+    count = 0
     while len(places):
-        counted += 1
-        places = places[np.linalg.norm(places - places[0], axis=1) >= apart]
-    return counted
+        count += 1
+        places = places[np.linalg.norm(places - places[0], axis=1) >= distance]
+    return count

@@ -1,6 +1,6 @@
-"""The nodes of an atlas as a lattice: every few of them, those around one, those in sight.
+"""Treat the nodes of an atlas as a lattice: thin it, find neighbours and nodes in sight.
 
-In space there may be several nodes above each other; a lattice is thinned by its columns.
+In 3D there may be several nodes above each other; a lattice is thinned by its columns.
 """
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from isovist.arrays import FloatArray, IntArray
 from isovist.atlas.base import Atlas
 from isovist.atlas.data.atlas2d import PlaneAtlas
+from isovist.surveying.plan import SurveyPlan
 
 
 def lattice_of(atlas: Atlas) -> IntArray:
@@ -27,23 +28,23 @@ def lattice_of(atlas: Atlas) -> IntArray:
     return np.stack([below, rows // stride, columns // stride], axis=-1)
 
 
-def shares_of_columns(atlas: Atlas, chosen: IntArray) -> FloatArray:
-    """Return the share of its column that each chosen node stands for, shape (k,).
+def shares_of_columns(atlas: Atlas, nodes: IntArray) -> FloatArray:
+    """Return the share of its column that each node stands for, shape (k,).
 
     It is 1 in 2D.
     """
     _, column, count = np.unique(
-        lattice_of(atlas)[chosen, -2:], axis=0, return_inverse=True, return_counts=True
+        lattice_of(atlas)[nodes, -2:], axis=0, return_inverse=True, return_counts=True
     )
     return np.asarray(1.0 / count[column.ravel()])
 
 
-def thinned(atlas: Atlas, chosen: IntArray, most: int) -> tuple[IntArray, int]:
-    """Return which of some nodes lie on a coarser lattice, about `most`, and its step."""
-    step = max(1, int(np.ceil(np.sqrt(len(chosen) / most))))
-    lattice = lattice_of(atlas)[chosen, -2:]
-    kept = np.flatnonzero((lattice % step == 0).all(axis=1))
-    return (kept, step) if kept.size else (np.arange(0, len(chosen), step * step), step)
+def thinned(atlas: Atlas, nodes: IntArray, count: int) -> tuple[IntArray, int]:
+    """Return which of the nodes lie on a coarser lattice, about `count`, and its step."""
+    step = max(1, int(np.ceil(np.sqrt(len(nodes) / count))))
+    lattice = lattice_of(atlas)[nodes, -2:]
+    index = np.flatnonzero((lattice % step == 0).all(axis=1))
+    return (index, step) if index.size else (np.arange(0, len(nodes), step * step), step)
 
 
 def neighbours(atlas: Atlas, nodes: IntArray, step: int) -> IntArray:
@@ -59,23 +60,23 @@ def neighbours(atlas: Atlas, nodes: IntArray, step: int) -> IntArray:
     table = np.full(size, -1, dtype=np.int64)
     table[tuple(lattice.T)] = np.arange(len(lattice))
     *below, row, column = np.moveaxis(lattice[nodes], -1, 0)[..., None, None]
-    found = table[(*below, row + reach[:, None], column + reach)]
-    return np.where(found < 0, nodes[..., None, None], found).reshape(len(nodes), -1)
+    number = table[(*below, row + reach[:, None], column + reach)]
+    return np.where(number < 0, nodes[..., None, None], number).reshape(len(nodes), -1)
 
 
-def in_sight(atlas: Atlas, floor: IntArray, asked: IntArray) -> NDArray[np.int64]:
-    """Return which of the nodes `asked` is the nearest one that each floor node sees.
+def in_sight(plan: SurveyPlan, viewpoints: IntArray) -> NDArray[np.int64]:
+    """Return which of the viewpoints is the nearest one that each node of a plan sees.
 
     Where it sees none, it is the nearest of all.
     """
     from scipy.spatial import cKDTree
 
-    here = atlas.positions[floor]
-    there = here[asked]
-    count = min(6, len(asked))
-    index = cKDTree(there).query(here, count)[1].reshape(len(here), count)
-    towards = there[index] - here[:, None]
-    away = np.linalg.norm(towards, axis=-1)
-    towards[away == 0.0, 0] = 1.0
-    free = atlas.world.cast(here[:, None], towards).ranges >= away
-    return np.asarray(index[np.arange(len(here)), np.argmax(free, axis=1)])
+    places = plan.places
+    targets = places[viewpoints]
+    count = min(plan.settings.visibility.neighbours, len(viewpoints))
+    index = cKDTree(targets).query(places, count)[1].reshape(len(places), count)
+    directions = targets[index] - places[:, None]
+    distances = np.linalg.norm(directions, axis=-1)
+    directions[distances == 0.0, 0] = 1.0
+    is_free = plan.atlas.world.cast(places[:, None], directions).ranges >= distances
+    return np.asarray(index[np.arange(len(places)), np.argmax(is_free, axis=1)])

@@ -1,124 +1,140 @@
-"""At which share of places and headings would `locate` say "unique"?
+"""Predict at which share of places and headings `locate` says "unique".
 
-`locate` itself is asked at random poses (`sensing.models.simulate`: the places, sensor and noise of
-`isovist bench simulate`).  From these, a logistic regression on what is known of every node and
-heading,
+Scans are simulated at random poses and located (`sensing.models.simulate`: the places, sensor and
+noise of `isovist bench simulate`).  From the answers, a logistic regression on what is known of
+every node and heading is fitted,
 
     logit p = β₀ + β · (log(c + c₀), log σ, log(μ + μ₀), log(1 + beams)),                   (1)
 
 with c the cost of the alias, σ and μ of `views`, standardised, and a ridge on β.  Its mean over all
-nodes and headings is the share predicted: it allows for the poses asked being, by chance, better or
+nodes and headings is the predicted share: so it does not matter when the random poses are better or
 worse than the floor.  What the regression misses is taken from the poses nearby: with residuals e_j
-of the poses asked at x_j,
+of the poses x_j,
 
     p ← p + Σ_j K(x − x_j) e_j / (m + Σ_j K(x − x_j)) + δ,    K a Gaussian,                 (2)
 
 cut to [0, 1], with the constant δ that leaves the mean as it was.
 
-Asking ends when the standard error of the mean, from residuals of poses left out of the fit, is
-small enough, or when all poses are asked.  Half a pose that was unique and half a pose
-that was not are added to all, so that a run without exception is not taken for certainty.
+Sampling ends when the standard error of the mean, from residuals of poses left out of the fit, is
+small enough, or when all scans are located.  Half a pose that was unique and half a pose that was
+not are added to all, so that a run without exception is not taken for certainty.
 """
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from isovist.arrays import BoolArray, FloatArray, IntArray
-from isovist.atlas.base import AnyScan, Atlas
+from isovist.arrays import BoolArray, FloatArray
+from isovist.atlas.base import AnyScan
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.locate import locate
-from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, wrap_angle
 from isovist.surveying.aliases import Aliases
-from isovist.surveying.asking import Asked
 from isovist.surveying.lattice import shares_of_columns
-from isovist.surveying.outlook import Outlook
-from isovist.surveying.settings import SurveyingSettings
+from isovist.surveying.samples import SampledAnswers
+from isovist.surveying.settings import PredictionSettings
 from isovist.surveying.views import Views
+from isovist.surveying.visibility import Visibility
 
 MEASURES = 4
-"""Of (1)."""
-FOLDS = 5
-"""Poses are left out of the fit one fifth at a time."""
-LEAST = FOLDS * MEASURES
-"""Fewer poses than this teach nothing: a fold has as many as there are measures."""
+"""Number of measures in (1)."""
 CHUNK = 4096
-"""Places that are smoothed at a time."""
+"""Number of places that are smoothed together."""
+
+
+class Prediction(NamedTuple):
+    """What a survey predicts.
+
+    Attributes:
+        chance: Chance p of a unique answer, 0 where the sensor sees nothing, shape (N, H).
+        share: Share of the floor and of the headings with a unique answer, from 0 to 1.
+        standard_error: Standard error of this share.
+        samples: The answers that it rests on.
+    """
+
+    chance: FloatArray
+    share: float
+    standard_error: float
+    samples: SampledAnswers
 
 
 def predict(
-    atlas: Atlas,
-    outlook: Outlook,
+    visibility: Visibility,
     scans: Sequence[tuple[AnyPose, AnyScan]],
-    settings: SurveyingSettings,
-    localization: LocalizationSettings,
     progress: Callable[[float], None],
-) -> tuple[FloatArray, float, float, Asked]:
-    """Ask `locate` at random poses and predict from its answers the chances at all nodes.
+) -> Prediction:
+    """Locate simulated scans, as many as it takes, and predict from the answers all chances.
 
-    It asks at as many poses as it takes.
-
-    Returns:
-        The chance p of a unique answer, 0 where the sensor sees nothing, shape (N, H); the share of
-        the floor, from 0 to 1; its standard error; and what was said at the poses asked.
+    Args:
+        visibility: What is seen from the nodes.
+        scans: Simulated scans, with the poses of the sensor.
+        progress: Called with the share of the scans that are located, from 0 to 1.
     """
     from scipy.spatial import cKDTree
 
-    fewest, batch, _, _, enough = settings.asked
-    places = atlas.positions[outlook.nodes, :2]
+    plan, views = visibility.plan, visibility.views
+    settings, sampling = plan.settings.prediction, plan.settings.sampling
+    places = plan.places[:, :2]
     poses = np.array([pose.vector[:3] for pose, _ in scans])
-    views = outlook.views
-    X = measures(views, outlook.aliases, settings)
+    X = measures(views, visibility.aliases, settings)
     # At the nearest node, and the nearest heading.
     node = cKDTree(places).query(poses[:, :2])[1]
-    at = X[node, np.argmin(np.abs(wrap_angle(poses[:, 2:] - views.headings)), axis=1)]
+    X_scans = X[node, np.argmin(np.abs(wrap_angle(poses[:, 2:] - views.headings)), axis=1)]
     answers: list[Answer] = []
     error = np.inf
-    while len(answers) < len(scans) and (len(answers) < fewest or error > enough):
-        some = scans[len(answers) : len(answers) + batch]
-        answers += [locate(atlas, scan, settings=localization) for _, scan in some]
-        said = np.array([answer.verdict is Verdict.UNIQUE for answer in answers])
-        error = standard_error(said, at[: len(said)], settings)
+    while (count := len(answers)) < len(scans) and (
+        count < sampling.min_scans or error > sampling.max_error
+    ):
+        batch = scans[count : count + sampling.batch]
+        answers += [locate(plan.atlas, scan, settings=plan.localization) for _, scan in batch]
+        is_unique = np.array([answer.verdict is Verdict.UNIQUE for answer in answers])
+        error = standard_error(is_unique, X_scans[: len(answers)], settings)
         progress(len(answers) / len(scans))
-    asked = Asked.from_answers([pose for pose, _ in scans[: len(answers)]], answers)
-    spots = poses[: len(said), :2]
-    beta = fit(at[: len(said)], said, settings.chance[0])
-    added = smooth(spots, said - logistic(beta, at[: len(said)]), places, settings)
-    sees = views.beams > 0
-    chance = np.zeros(sees.shape)
-    more = np.broadcast_to(added[:, None], chance.shape)
-    chance[sees] = shifted(logistic(beta, X)[sees], more[sees])
-    weights = shares_of_columns(atlas, outlook.nodes)
-    return chance, float(np.average(chance.mean(axis=1), weights=weights)), error, asked
+    X_scans = X_scans[: len(answers)]
+    beta = fit(X_scans, is_unique, settings.ridge)
+    residuals = is_unique - logistic(beta, X_scans)
+    corrections = smooth(poses[: len(answers), :2], residuals, places, settings)
+    has_beams = views.beams > 0
+    chance = np.zeros(has_beams.shape)
+    per_view = np.broadcast_to(corrections[:, None], chance.shape)
+    chance[has_beams] = shifted(logistic(beta, X)[has_beams], per_view[has_beams])
+    weights = shares_of_columns(plan.atlas, plan.nodes)
+    share = float(np.average(chance.mean(axis=1), weights=weights))
+    samples = SampledAnswers.from_answers([pose for pose, _ in scans[: len(answers)]], answers)
+    return Prediction(chance, share, error, samples)
 
 
-def measures(views: Views, aliases: Aliases, settings: SurveyingSettings) -> FloatArray:
+def measures(views: Views, aliases: Aliases, settings: PredictionSettings) -> FloatArray:
     """Return the four measures of (1), each with mean 0 and deviation 1, shape (N, H, 4)."""
-    _, small_cost, small_mu, _, _ = settings.chance
-    positive = aliases.cost + small_cost, views.sigma, views.mu + small_mu
+    positive = aliases.cost + settings.cost_offset, views.sigma, views.mu + settings.mu_offset_per_m
     X = np.stack([*(np.log(x) for x in positive), np.log1p(views.beams)], axis=-1)
     return (X - X.mean(axis=(0, 1))) / np.maximum(X.std(axis=(0, 1)), 1e-9)
 
 
-def fit(X: FloatArray, said: BoolArray, penalty: float, steps: int = 30) -> FloatArray:
+def min_scans(settings: PredictionSettings) -> int:
+    """Return the number of scans that a prediction needs: a part has as many as measures."""
+    return settings.folds * MEASURES
+
+
+def fit(X: FloatArray, is_unique: BoolArray, ridge: float, steps: int = 30) -> FloatArray:
     """Fit the coefficients β₀ and β of (1) by Newton's method, shape (k + 1,).
 
     Args:
         X: Measures, shape (m, k).
-        said: Whether the answer at each pose was unique, shape (m,).
-        penalty: The ridge on β.
+        is_unique: Whether the answer at each pose was unique, shape (m,).
+        ridge: The ridge on β.
         steps: Number of Newton steps.
     """
     # Half a pose of each kind, at the mean of the measures.
     A = np.vstack([np.column_stack([np.ones(len(X)), X]), np.eye(1, X.shape[1] + 1)])
-    y = np.append(said.astype(np.float64), 0.5)
-    ridge = np.diag(np.append(0.0, np.full(X.shape[1], penalty)))
+    y = np.append(is_unique.astype(np.float64), 0.5)
+    penalty = np.diag(np.append(0.0, np.full(X.shape[1], ridge)))
     beta = np.zeros(A.shape[1])
     for _ in range(steps):
         p = 1.0 / (1.0 + np.exp(-A @ beta))
-        curvature = (A.T * (p * (1.0 - p) + 1e-9)) @ A + ridge
-        step = np.linalg.solve(curvature, A.T @ (y - p) - ridge @ beta)
+        curvature = (A.T * (p * (1.0 - p) + 1e-9)) @ A + penalty
+        step = np.linalg.solve(curvature, A.T @ (y - p) - penalty @ beta)
         beta = beta + np.clip(step, -2.0, 2.0)
     return beta
 
@@ -129,47 +145,46 @@ def logistic(beta: FloatArray, X: FloatArray) -> FloatArray:
 
 
 def smooth(
-    spots: FloatArray, left: FloatArray, places: FloatArray, settings: SurveyingSettings
+    spots: FloatArray, residuals: FloatArray, places: FloatArray, settings: PredictionSettings
 ) -> FloatArray:
-    """Return the correction (2) at places (N, 2), interpolated from residuals, shape (N,).
+    """Return the correction (2) at places (N, 2), without δ, shape (N,).
 
-    The residuals `left`, shape (m,), are those at `spots`, shape (m, 2).
+    The residuals, shape (m,), are those at `spots`, shape (m, 2).
     """
     from scipy.spatial.distance import cdist
 
-    *_, width, shrink = settings.chance
-    added = np.empty(len(places))
+    result = np.empty(len(places))
     for first in range(0, len(places), CHUNK):
-        some = slice(first, first + CHUNK)
-        K = np.exp(-0.5 * (cdist(places[some], spots) / width) ** 2)
-        added[some] = (K @ left) / (shrink + K.sum(axis=1))
-    return added
+        chunk = slice(first, first + CHUNK)
+        K = np.exp(-0.5 * (cdist(places[chunk], spots) / settings.width_m) ** 2)
+        result[chunk] = (K @ residuals) / (settings.shrinkage + K.sum(axis=1))
+    return result
 
 
-def shifted(p: FloatArray, added: FloatArray) -> FloatArray:
+def shifted(p: FloatArray, corrections: FloatArray) -> FloatArray:
     """Add corrections to chances, cut them to [0, 1] and restore their mean."""
     low, high = -1.0, 1.0
     for _ in range(40):
         delta = 0.5 * (low + high)
-        above = np.clip(p + added + delta, 0.0, 1.0).mean() > p.mean()
-        low, high = (low, delta) if above else (delta, high)
-    return np.clip(p + added + low, 0.0, 1.0)
+        is_above = np.clip(p + corrections + delta, 0.0, 1.0).mean() > p.mean()
+        low, high = (low, delta) if is_above else (delta, high)
+    return np.clip(p + corrections + low, 0.0, 1.0)
 
 
-def standard_error(said: BoolArray, at: FloatArray, settings: SurveyingSettings) -> float:
+def standard_error(is_unique: BoolArray, X: FloatArray, settings: PredictionSettings) -> float:
     """Estimate the standard error of the share of unique answers by cross-validation.
 
     It uses the residuals of poses that the fit did not see.
 
     Args:
-        said: Whether each answer was unique, shape (k,).
-        at: The measures there, shape (k, 4).
-        settings: Settings, for the ridge.
+        is_unique: Whether each answer was unique, shape (k,).
+        X: The measures at the poses, shape (k, 4).
+        settings: The ridge, and the number of parts.
     """
-    fold: IntArray = np.arange(len(said)) % FOLDS
+    fold = np.arange(len(is_unique)) % settings.folds
     square = 0.5  # that of the two half poses
-    for k in range(FOLDS):
-        known, new = fold != k, fold == k
-        p = logistic(fit(at[known], said[known], settings.chance[0]), at[new])
-        square += float(np.sum((said[new] - p) ** 2))
-    return float(np.sqrt(square) / len(said))
+    for k in range(settings.folds):
+        train, test = fold != k, fold == k
+        p = logistic(fit(X[train], is_unique[train], settings.ridge), X[test])
+        square += float(np.sum((is_unique[test] - p) ** 2))
+    return float(np.sqrt(square) / len(is_unique))

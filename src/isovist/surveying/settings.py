@@ -1,54 +1,225 @@
-"""What was chosen about surveys: every number with its unit and its origin.
+"""Settings of surveys: where a sensor can be localized.
 
-All were chosen while looking at `benchmarks.survey` on the maps of `BENCHMARK.md`, with other
-poses, and have not been varied since.  Places are asked, fitted and rated by
-`LocalizationSettings`.
+Simulated scans are located by `LocalizationSettings`.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.atlas.settings import check_numbers
+from isovist.renamed import accept_old_names
+from isovist.settings import Settings, setting
 
-CHANNELS = 32
-"""Directions of the basis that describes a 2D view (`views`)."""
+SITES = "benchmarks.survey on the maps of BENCHMARK.md, other poses; not varied since"
 
 
 @dataclass(frozen=True, slots=True)
-class SurveyingSettings:
-    """The settings of a survey.
+class VisibilitySettings(Settings):
+    """Set what a sensor is taken to see from the nodes.
 
     Attributes:
-        views: Headings of a view that is not all around; step of the differences in `views` (1),
-            in m, less than the room that every node has; and most views that are compared with
-            the nodes, at all headings together.
-        rival: Another place is at least this far away, in m, or turned by more than this, in rad;
-            it is a rival when it is at least so similar (`aliases`, equation 1).
-        compared: Most nodes that a view is compared with, channels to a rough one, nodes that are
-            compared in full, and those of them whose neighbours are, too.
-        asked: Poses at which `locate` is asked before it may end, at a time, and at most; nodes
-            above which these are fewer, since a search takes longer; and the standard error of the
-            share at which asking ends.  In 3D, where a search takes longest, the fewest are
-            the most.
-        chance: Numbers of `predict`: the ridge on β, in units of one standard deviation of its
-            measure; c₀, in log(1 + r), and μ₀, per m, of (1); width of K, in m, and m, in poses, of
-            (2).
+        headings: Number of headings of a sensor that does not see all around.
+        step_m: Step of the differences in (1) of `surveying.views2d`, less than the room that every
+            node has.
+        channels: Number of directions of the basis in (1), in 2D.
+        max_views: Number of views that are compared with the nodes, at all headings together.
+        neighbours: Number of nearest views among which a node looks for one in sight.
     """
 
-    views: tuple[int, float, int] = (8, 0.1, 8000)
-    rival: tuple[float, float, float] = (1.0, float(np.radians(25.0)), 0.8)
-    compared: tuple[int, int, int, int] = (7000, 4, 40, 4)
-    asked: tuple[int, int, int, int, float] = (250, 50, 1000, 9000, 0.0125)
-    chance: tuple[float, float, float, float, float] = (1.0, 0.005, 0.01, 1.5, 3.0)
+    headings: int = setting(
+        8, unit="1", range=(1, 1000), evidence=SITES,
+        raises="narrow sensors are surveyed at more headings, with more work",
+    )  # fmt: skip
+    step_m: float = setting(
+        0.1, unit="m", range=(1e-3, 10.0), evidence=SITES,
+        raises="smoother slopes of descriptors",
+    )  # fmt: skip
+    channels: int = setting(
+        32, unit="1", range=(3, 65536), evidence="the basis of `iv.certify`; not varied",
+        raises="finer differences between views count for μ",
+    )  # fmt: skip
+    max_views: int = setting(
+        8000, unit="1", range=(1, 10**9), evidence=SITES,
+        raises="finer maps of similar places, with more work",
+    )  # fmt: skip
+    neighbours: int = setting(
+        6, unit="1", range=(1, 1000), evidence="not varied",
+        raises="nodes behind corners find a view in sight",
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        check_numbers(self)
+
+@dataclass(frozen=True, slots=True)
+class AliasSettings(Settings):
+    """Set which places count as similar: `surveying.aliases`.
+
+    Attributes:
+        min_distance_m: Distance from which on a node is another place.
+        min_turn_rad: Turn from which on the same node is another place.
+        min_similarity: Similarity (1) from which on another place is an alias.
+        max_nodes: Number of nodes that a view is compared with.
+        channels_per_group: Number of channels that are averaged for a rough comparison.
+        shortlist: Number of nodes that are compared in full after the rough comparison.
+        refined: Number of nodes of the shortlist whose neighbours are compared, too.
+    """
+
+    min_distance_m: float = setting(
+        1.0, unit="m", range=(1e-3, 1e6), evidence=SITES,
+        raises="fewer aliases nearby, and small areas are left out",
+    )  # fmt: skip
+    min_turn_rad: float = setting(
+        float(np.radians(25.0)), unit="rad", range=(1e-3, np.pi), evidence=SITES,
+        raises="fewer places count as aliases of themselves",
+    )  # fmt: skip
+    min_similarity: float = setting(
+        0.8, unit="1", range=(0.0, 1.0), evidence=SITES,
+        raises="fewer aliases are counted",
+    )  # fmt: skip
+    max_nodes: int = setting(
+        7000, unit="1", range=(1, 10**9), evidence=SITES,
+        raises="fewer aliases are missed on large sites, with more work",
+    )  # fmt: skip
+    channels_per_group: int = setting(
+        4, unit="channels", range=(1, 65536), evidence=SITES,
+        raises="a rougher and faster first comparison",
+    )  # fmt: skip
+    shortlist: int = setting(
+        40, unit="1", range=(1, 10**6), evidence=SITES,
+        raises="fewer aliases are missed, with more work",
+    )  # fmt: skip
+    refined: int = setting(
+        4, unit="1", range=(1, 10**6), evidence=SITES,
+        raises="costs of aliases are closer to the least, with more work",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingSettings(Settings):
+    """Set how many simulated scans are located.
+
+    Attributes:
+        min_scans: Number of scans before a survey may end; in 3D, where a search takes longest,
+            the number of all scans.
+        batch: Number of scans between two looks at the standard error.
+        max_scans: Number of scans after which a survey ends.
+        max_nodes: Number of nodes above which fewer scans are simulated, since a search takes
+            longer.
+        max_error: Standard error of the share of unique answers at which a survey ends.
+    """
+
+    min_scans: int = setting(
+        250, unit="1", range=(1, 10**9), evidence=SITES,
+        raises="a surer share, with more work",
+    )  # fmt: skip
+    batch: int = setting(
+        50, unit="1", range=(1, 10**6), evidence=SITES,
+        raises="a survey may end a little later",
+    )  # fmt: skip
+    max_scans: int = setting(
+        1000, unit="1", range=(1, 10**9), evidence=SITES,
+        raises="a surer share where answers differ much, with more work",
+    )  # fmt: skip
+    max_nodes: int = setting(
+        9000, unit="1", range=(1, 10**9), evidence=SITES,
+        raises="more work on large sites",
+    )  # fmt: skip
+    max_error: float = setting(
+        0.0125, unit="1", range=(0.0, 1.0), evidence=SITES,
+        raises="a less sure share, with less work",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionSettings(Settings):
+    """Set how answers are carried over to all nodes: `surveying.predict`.
+
+    Attributes:
+        ridge: Ridge on β of (1), per squared standard deviation of its measure.
+        cost_offset: Offset c₀ of (1), in log(1 + r).
+        mu_offset_per_m: Offset μ₀ of (1).
+        width_m: Width of the kernel K of (2).
+        shrinkage: Number m of scans in (2) that pull a correction to zero.
+        folds: Number of parts of the scans, each predicted from the others, for the standard error.
+    """
+
+    ridge: float = setting(
+        1.0, unit="1", range=(1e-9, 1e9), evidence=SITES,
+        raises="predictions nearer to the mean",
+    )  # fmt: skip
+    cost_offset: float = setting(
+        0.005, unit="1", range=(1e-9, 1e3), evidence=SITES,
+        raises="differences among very similar places count less",
+    )  # fmt: skip
+    mu_offset_per_m: float = setting(
+        0.01, unit="1/m", range=(1e-9, 1e3), evidence=SITES,
+        raises="differences among very uniform places count less",
+    )  # fmt: skip
+    width_m: float = setting(
+        1.5, unit="m", range=(1e-3, 1e6), evidence=SITES,
+        raises="an answer counts farther away",
+    )  # fmt: skip
+    shrinkage: float = setting(
+        3.0, unit="scans", range=(1e-9, 1e9), evidence=SITES,
+        raises="answers change the prediction near them less",
+    )  # fmt: skip
+    folds: int = setting(
+        5, unit="1", range=(2, 1000), evidence="not varied",
+        raises="a survey needs more scans",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class AreaSettings(Settings):
+    """Set which areas a survey lists, and why: `surveying.areas`.
+
+    Attributes:
+        max_unique_share: Share of unique answers below which a node is bad.
+        min_headings_share: Share of the headings that must see too little, or slide, for that to be
+            the reason.
+        axis_blocks: Largest angle between an alias and the weakest direction for a place that
+            slides, in blocks of a scan.
+    """
+
+    max_unique_share: float = setting(
+        0.5, unit="1", range=(0.0, 1.0), evidence="half: most answers are not unique",
+        raises="more and larger areas",
+    )  # fmt: skip
+    min_headings_share: float = setting(
+        0.5, unit="1", range=(0.0, 1.0), evidence="not varied",
+        raises="more areas are aliased instead",
+    )  # fmt: skip
+    axis_blocks: float = setting(
+        2.0, unit="blocks", range=(0.0, 100.0), evidence="not varied",
+        raises="more areas slide instead of being aliased",
+    )  # fmt: skip
+
+
+@accept_old_names
+@dataclass(frozen=True, slots=True)
+class SurveyingSettings(Settings):
+    """Set how a site is surveyed.
+
+    Attributes:
+        visibility: What a sensor is taken to see.
+        aliases: Which places count as similar.
+        sampling: How many simulated scans are located.
+        prediction: How their answers are carried over to all nodes.
+        areas: Which areas are listed, and why.
+    """
+
+    visibility: VisibilitySettings = VisibilitySettings()
+    aliases: AliasSettings = AliasSettings()
+    sampling: SamplingSettings = SamplingSettings()
+    prediction: PredictionSettings = PredictionSettings()
+    areas: AreaSettings = AreaSettings()
 
     def affordable(self, nodes: int, dimension: int) -> int:
-        """Return the most poses to ask at, for a number of nodes and a dimension.
+        """Return the number of scans to simulate on a map, 1000 or fewer.
 
-        Usually these are 1000, or 600 with 25 000 nodes; in 3D 250.
+        Args:
+            nodes: Number of nodes; on 25 000 nodes 600 scans are simulated.
+            dimension: 2 or 3; in 3D 250 scans are simulated.
         """
-        fewest, _, most, many, _ = self.asked
-        return fewest if dimension == 3 else round(most * min(1.0, (many / nodes) ** 0.5))
+        sampling = self.sampling
+        if dimension == 3:
+            return sampling.min_scans
+        return round(sampling.max_scans * min(1.0, (sampling.max_nodes / nodes) ** 0.5))

@@ -1,4 +1,4 @@
-"""How fast the descriptor of a map in space changes from node to node.
+"""Measure how fast the descriptor of a 3D map changes from node to node.
 
 μ is the least singular value of the Jacobian of the descriptor by x and y, by differences between
 neighbouring nodes: [F(x + h) − F(x − h)]/2h with h the spacing, one-sided beside walls; channels
@@ -15,26 +15,26 @@ from isovist.atlas.data.atlas3d import SpaceAtlas
 def descriptor_slopes(atlas: SpaceAtlas) -> tuple[FloatArray, FloatArray]:
     """Return how fast the descriptor changes at each node, and its weakest direction.
 
-    These are μ, per m, shape (N,), and the weakest level direction, shape (N, 2).
-
-    NaN and any direction at nodes without neighbours.
+    Returns:
+        μ, per m, shape (N,), NaN at nodes without neighbours; and the weakest level direction,
+        shape (N, 2).
     """
     stride = round(atlas.spacing / atlas.world.resolution)
     F = atlas.descriptors.reshape(len(atlas.nodes), -1).astype(np.float64)
-    known = F < FAR
+    is_known = F < FAR
     J = np.full((len(F), F.shape[1], 2), np.nan)
     for axis, step in enumerate((stride, stride * atlas.world.shape[2])):
         ends = []
         for sign in (1, -1):
             at = np.searchsorted(atlas.nodes, atlas.nodes + sign * step)
             at = np.minimum(at, len(atlas.nodes) - 1)
-            there = atlas.nodes[at] == atlas.nodes + sign * step
-            ends.append((np.where(there, at, np.arange(len(F))), there))
-        (after, ahead), (before, behind) = ends
-        width = atlas.spacing * (ahead.astype(np.float64) + behind)
+            exists = atlas.nodes[at] == atlas.nodes + sign * step
+            ends.append((np.where(exists, at, np.arange(len(F))), exists))
+        (after, has_after), (before, has_before) = ends
+        width = atlas.spacing * (has_after.astype(np.float64) + has_before)
         with np.errstate(divide="ignore", invalid="ignore"):
             slope = (F[after] - F[before]) / width[:, None]
-        J[:, :, axis] = np.where(known[after] & known[before], slope, 0.0)
+        J[:, :, axis] = np.where(is_known[after] & is_known[before], slope, 0.0)
         J[width == 0.0, :, axis] = np.nan
     W = np.einsum("nci,ncj->nij", J, J)
     bad = ~np.isfinite(W).all(axis=(1, 2))

@@ -1,7 +1,7 @@
-"""The verb: where can a sensor be localized on this site, and where not?
+"""Find out where on a site a sensor can be localized, and where not.
 
-`outlook` says what is known of the nodes, `predict` asks `locate` and says how likely an answer is
-unique at each, and `regions` where it is seldom so.
+`visibility` says what a sensor sees from the nodes, `predict` locates simulated scans and says how
+likely an answer is unique at each node, and `areas` finds where it is seldom unique.
 """
 
 import io
@@ -20,22 +20,24 @@ from isovist.atlas.data.surfaces import bare_walls
 from isovist.atlas.matching.windows import is_even
 from isovist.errors import InputError
 from isovist.localization.settings import LocalizationSettings
+from isovist.renamed import accept_old_names
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.simulate import Placement, check_lidar, random_scans
 from isovist.sensing.models.spinning import SpinningLidar
 from isovist.settings import checked_settings
 from isovist.storage.files import PathLike, replace_file
 from isovist.surveying.aliases import Aliases
-from isovist.surveying.asking import Asked
-from isovist.surveying.outlook import look_out
-from isovist.surveying.predict import LEAST, predict
-from isovist.surveying.regions import Area
+from isovist.surveying.areas import Area, find_areas
+from isovist.surveying.plan import SurveyPlan
+from isovist.surveying.predict import min_scans, predict
+from isovist.surveying.samples import SampledAnswers
 from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.views import Views
+from isovist.surveying.visibility import Visibility
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Looks:
+class NodeSummary:
     """What the sensor sees from each of N nodes, and what these views can be mistaken for.
 
     A view that is not all around is looked at from several headings; arrays hold the mean over
@@ -63,7 +65,7 @@ class Looks:
     unique_by_heading: FloatArray
 
     @classmethod
-    def from_views(cls, views: Views, aliases: Aliases, chance: FloatArray) -> "Looks":
+    def of(cls, views: Views, aliases: Aliases, chance: FloatArray) -> "NodeSummary":
         """Combine views, aliases and chances of all headings into one row per node."""
         arrays = (
             np.median(views.sigma, axis=1),
@@ -83,6 +85,7 @@ class Looks:
         return {name: getattr(self, name) for name in names}
 
 
+@accept_old_names
 @dataclass(frozen=True, slots=True, eq=False)
 class Survey:
     """The result of a survey: where a sensor can and cannot be localized.
@@ -98,8 +101,8 @@ class Survey:
         unique_share: How likely `locate` would say unique, over all headings, shape (N,).
         share: Share of places and headings at which `locate` would say unique.
         standard_error: Standard error of `share`.
-        asked: The simulated scans that `share` rests on, and what was said to them.
-        looks: What each node sees and is taken for.
+        samples: The answers to the simulated scans that `share` rests on.
+        summary: What each node sees, and what it can be mistaken for.
         areas: Where an answer is seldom unique, worst first.
     """
 
@@ -112,8 +115,8 @@ class Survey:
     unique_share: FloatArray
     share: float
     standard_error: float
-    asked: Asked
-    looks: Looks
+    samples: SampledAnswers
+    summary: NodeSummary
     areas: tuple[Area, ...] = ()
 
     @property
@@ -124,26 +127,27 @@ class Survey:
     @property
     def sigma_m(self) -> FloatArray:
         """The standard deviation of the position at all nodes, in m, shape (N,)."""
-        return self.looks.sigma_m
+        return self.summary.sigma_m
 
     @property
     def sigma_deg(self) -> FloatArray:
         """The standard deviation of the heading at all nodes, in degrees, shape (N,)."""
-        return self.looks.sigma_deg
+        return self.summary.sigma_deg
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays of the survey by name, one row per node."""
         named = {name: getattr(self, name) for name in ("mu", "weakest", "unique_share")}
         named |= dict(zip("xyz", self.places.T, strict=False))
-        return named | self.looks.arrays()
+        return named | self.summary.arrays()
 
 
+@accept_old_names
 def survey(
     atlas: Atlas,
     lidar: Lidar | SpinningLidar,
     *,
     seed: int = 0,
-    most: int | None = None,
+    max_scans: int | None = None,
     settings: SurveyingSettings | None = None,
     localization: LocalizationSettings | None = None,
     progress: Callable[[float], None] | None = None,
@@ -151,58 +155,59 @@ def survey(
     """Find out where a sensor can be localized.
 
     Args:
-        atlas: The map, described (`build`).
+        atlas: The map, as `build` makes it.
         lidar: The sensor; a spinning one in 3D.
-        seed: Seed of the random poses at which `locate` is asked.
-        most: Poses at which it is asked, at most; as many as half a minute allows when `None`.
+        seed: Seed of the random poses at which scans are simulated.
+        max_scans: Largest number of simulated scans; what half a minute allows when `None`.
         settings: How to survey.
         localization: How scans are located.
         progress: Called with the share of the work that is done, from 0 to 1.
     """
-    chosen = checked_settings(SurveyingSettings, settings)
-    locating = checked_settings(LocalizationSettings, localization)
-    most = chosen.affordable(len(atlas.nodes), atlas.dimension) if most is None else most
+    settings = checked_settings(SurveyingSettings, settings)
+    localization = checked_settings(LocalizationSettings, localization)
+    if max_scans is None:
+        max_scans = settings.affordable(len(atlas.nodes), atlas.dimension)
     check_lidar(atlas.world, lidar)
-    _check(seed, most)
+    _check(seed, max_scans, settings)
     if isinstance(atlas, PlaneAtlas) and not is_even(atlas.basis):
         raise InputError(
-            "A survey compares views by a basis of equal steps; build the atlas without `basis`.",
+            "A survey compares views by a basis of equal steps. Build the atlas without `basis`.",
             code="conflict",
         )
-    tell = progress if progress is not None else lambda _share: None
-    outlook = look_out(atlas, lidar, chosen, locating, lambda share: tell(0.3 * share))
+    report = progress if progress is not None else lambda _share: None
+    plan = SurveyPlan.of(atlas, lidar, settings, localization)
+    visibility = Visibility.of(plan, lambda share: report(0.3 * share))
     walls = bare_walls(atlas.world)
     scans = random_scans(
-        atlas.world, walls, lidar, most, seed=seed, placement=Placement(height=outlook.height)
-    )
-    chance, share, error, asked = predict(
-        atlas, outlook, scans, chosen, locating, lambda part: tell(0.3 + 0.7 * part)
-    )
+        atlas.world, walls, lidar, max_scans, seed=seed,
+        placement=Placement(height=visibility.height),
+    )  # fmt: skip
+    prediction = predict(visibility, scans, lambda share: report(0.3 + 0.7 * share))
+    chance = prediction.chance
     unique_share = chance.mean(axis=1)
-    looks = Looks.from_views(outlook.views, outlook.aliases, chance)
-    areas = outlook.find_areas(unique_share)
-    tell(1.0)
+    areas = find_areas(visibility, unique_share)
+    report(1.0)
     return Survey(
         lidar=lidar,
         spacing=atlas.spacing,
-        nodes=readonly(outlook.nodes),
-        places=readonly(atlas.positions[outlook.nodes]),
-        mu=readonly(outlook.mu),
-        weakest=readonly(np.ascontiguousarray(outlook.views.weakest)),
+        nodes=readonly(plan.nodes),
+        places=readonly(plan.places),
+        mu=readonly(visibility.mu),
+        weakest=readonly(np.ascontiguousarray(visibility.views.weakest)),
         unique_share=readonly(unique_share),
-        share=share,
-        standard_error=error,
-        asked=asked,
-        looks=looks,
+        share=prediction.share,
+        standard_error=prediction.standard_error,
+        samples=prediction.samples,
+        summary=NodeSummary.of(visibility.views, visibility.aliases, chance),
         areas=areas,
     )
 
 
-def _check(seed: int, most: int) -> None:
+def _check(seed: int, max_scans: int, settings: SurveyingSettings) -> None:
     if seed < 0:
         raise InputError.about("seed", f"must not be negative, got {seed}.")
-    if most < LEAST:
-        raise InputError(f"A survey needs at least {LEAST} simulated scans, got {most}.")
+    if max_scans < (least := min_scans(settings.prediction)):
+        raise InputError(f"A survey needs {least} simulated scans or more, got {max_scans}.")
 
 
 def check_suffix(path: PathLike) -> None:
@@ -213,13 +218,14 @@ def check_suffix(path: PathLike) -> None:
         )
 
 
-def write_survey(found: Survey, path: PathLike) -> None:
+@accept_old_names
+def write_survey(survey: Survey, path: PathLike) -> None:
     """Write the arrays of a survey to an .npz file, completely or not at all.
 
-    They are those of the nodes and those of the poses asked.
+    They are those of the nodes and those of the simulated scans.
     """
     check_suffix(path)
     stream = io.BytesIO()
-    arrays = found.arrays() | found.asked.arrays()
+    arrays = survey.arrays() | survey.samples.arrays()
     np.savez_compressed(stream, allow_pickle=False, **arrays)
     replace_file(path, stream.getvalue())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.atlas.settings import check_numbers
+from isovist.localization.positional_settings import check_numbers
 from isovist.localization.settings import LocalizationSettings
 
 ON_THE_WAY = LocalizationSettings(scatter=(0.0193649, 6.0, 0.1, 0.3))

@@ -122,7 +122,7 @@ def from_state(kind: "type[Tracker]", atlas: AnyMaps, state: dict[str, Any]) -> 
                 "The state is of a tracker on another map.", code="conflict", field="state"
             )
         localization = _values(state["localization"])
-        model = BeamModel(**localization.pop("model"))
+        model = BeamModel.from_json(localization.pop("model"))
         tracker = kind(
             atlas,
             links=[Link(**_values(link)) for link in state.get("links", ())],

@@ -11,7 +11,7 @@ from tests.support.reference_survey import raised
 from tests.support.sites import PLANE
 
 import isovist as iv
-from isovist.exploration import BEARINGS, Ground, Rivals, Rule
+from isovist.exploration import Ground, Rivals, Rule
 from isovist.exploration.propose import propose
 from isovist.report import draw_run, run_json, run_text, save_run
 from isovist.simulation import RobotSettings, explore, lost_start, twofold_hall
@@ -54,7 +54,7 @@ def test_a_lost_robot_drives_to_where_the_places_differ(halls, kind, tmp_path):
     assert 0.0 < run.distance < 10.0
     assert run.verdicts[0] is iv.Verdict.AMBIGUOUS
     assert run.proposals[0].rule is Rule.RIVALS
-    assert " 1 of 1 other place apart" in run.proposals[0].text
+    assert "rule out 1 of 1 other place" in run.proposals[0].text
     assert (ground.clearance(run.poses[:, :2]) >= BODY).all()
     steps = np.hypot(*np.diff(run.poses[:, :2], axis=0).T)
     assert steps.max() <= STRIDE + 1e-9
@@ -205,15 +205,15 @@ def test_the_level_of_a_cloud_has_the_nearest_returns_between_curb_and_sensor():
     points = np.array([[2.0, 0.0, -0.1], [1.0, 0.0, -0.95], [3.0, 0.0, 0.0], [0.0, 1.5, 0.9]])
     filler = np.tile([[-4.0, 0.01, 0.0]], (60, 1))
     mount = iv.Pose3(0.2, 0.1, np.pi / 2, 0.4)
-    scan = ground.seen(iv.CloudScan(np.vstack([points, filler]), T_robot_sensor=mount))
-    assert len(scan.bearings) == BEARINGS
+    scan = ground.flatten(iv.CloudScan(np.vstack([points, filler]), T_robot_sensor=mount))
+    assert len(scan.bearings) == iv.ExplorationSettings().foresight.level_beams
     assert scan.valid.sum() == 2
     ends = scan.T_robot_sensor.apply(scan.endpoints)
     np.testing.assert_allclose(ends[np.argmax(ends[:, 1])], [0.2, 2.1], atol=0.02)
     np.testing.assert_allclose(np.sort(scan.ranges[scan.valid]), [2.0, 4.0], atol=1e-3)
     pose, random = iv.Pose3(5.0, 0.0, 0.7, 1.5), np.random.default_rng(0)
-    whole = ground.seen(SENSORS["space"].scan(house(), pose, random))
-    assert ground.seen(whole) is whole
+    whole = ground.flatten(SENSORS["space"].scan(house(), pose, random))
+    assert ground.flatten(whole) is whole
 
 
 def of_both(halls):

@@ -6,10 +6,11 @@ from tests.support import reference_explore as twin
 from tests.support.reference_explore import LIDAR, START, hall_atlas, walled
 
 from isovist import BeamModel, ExplorationSettings, Lidar, OccupancyMap, Pose, Scan, build
-from isovist.exploration import Ground, clear_ahead, information, predict, separate
+from isovist.exploration import Foresight, Ground, clear_ahead, predict
 
 SETTINGS = ExplorationSettings()
-STEP, RADIUS, TIGHT, BLUR = SETTINGS.ways[0], SETTINGS.radius, SETTINGS.tight, SETTINGS.beams[1]
+STEP, BLUR = SETTINGS.paths.step_m, SETTINGS.foresight.sigma_m
+RADIUS, TIGHT = SETTINGS.robot.radius_m, SETTINGS.robot.driving_clearance_m
 
 
 @pytest.mark.slow
@@ -19,7 +20,7 @@ def test_ways_are_the_shortest_of_the_lattice():
     ground = Ground.from_atlas(build(OccupancyMap(cells, 0.05)))
     pose = Pose(1.5, 1.0, 0.7)
     scan = LIDAR.scan(ground.world, pose, np.random.default_rng(0))
-    ways = ground.ways(pose, scan, 9.0)
+    ways = ground.paths(pose, scan, 9.0)
     grid, free, middle = ground._lattice(pose, scan, 9.0)
 
     def joined(a: tuple[int, int], b: tuple[int, int]) -> bool:
@@ -38,14 +39,14 @@ def test_views_hang_together_and_their_ways_are_clear():
     odd = hall_atlas(odd=True)
     ground = Ground.from_atlas(odd)
     scan = LIDAR.scan(odd.world, START, np.random.default_rng(0))
-    ways = ground.ways(START, scan, 6.0)
+    ways = ground.paths(START, scan, 6.0)
     assert ways.distances[0] == 0.0
     assert (ways.parents[1:] < np.arange(1, len(ways.parents))).all()
     steps = (ways.distances - ways.distances[ways.parents])[1:]
     assert steps.min() > 0.0
     assert steps.max() < 1.0 + 2.0 * STEP
     for view in range(1, len(ways.poses)):
-        chain = ways.chain(view)
+        chain = ways.path_to(view)
         straight = ground.straighten(START, chain)
         assert np.array_equal(chain[0], [0.0, 0.0])
         np.testing.assert_array_equal(straight[[0, -1]], chain[[0, -1]])
@@ -60,7 +61,7 @@ def test_what_the_scan_sees_is_in_the_way_though_the_map_lacks_it():
     ground = Ground.from_atlas(build(OccupancyMap(walled(80, 80), 0.05)))
     bearings = np.radians(np.arange(-60.0, 61.0))
     scan = Scan(bearings, np.full(bearings.size, 0.8))
-    ways = ground.ways(Pose(1.0, 2.0, 0.0), scan, 5.0)
+    ways = ground.paths(Pose(1.0, 2.0, 0.0), scan, 5.0)
     x, y, _ = ways.poses.T
     behind = (x > 0.9) & (np.abs(y) < 0.8 * x)
     assert behind.any()
@@ -92,9 +93,9 @@ def test_separation_agrees_with_its_slow_twin():
     places = [START, Pose(5.0, 4.2, -1.0), Pose(7.1, 3.0, 2.9), Pose(0.1, 0.1, 0.0)]
     bearings = np.radians(np.arange(-170.0, 180.0, 20.0))
     poses = Pose.from_vector([[p.vector for p in places]])
-    walls = Ground.from_atlas(odd).walls
-    delta, seen = separate(odd, walls, poses, bearings, 3.0, BeamModel(), BLUR)
-    z = predict(walls, poses, bearings, 3.0)[0]
+    foresight = Foresight(Ground.from_atlas(odd), bearings, 3.0)
+    delta, seen = foresight.separate(poses, BeamModel())
+    z = foresight.ranges(poses)[0]
     np.testing.assert_array_equal(seen[0], np.isfinite(z) & (z > 0.0))
     assert seen[0].any()
     assert not seen[0].all()
@@ -108,16 +109,16 @@ def test_places_half_a_turn_apart_are_not_separated_by_anything():
     pose = Pose(2.2, 3.6, 0.4)
     other = Pose(*(2.0 * middle - pose.position), pose.yaw + np.pi)
     poses = Pose.from_vector([[pose.vector, other.vector]])
-    walls = Ground.from_atlas(twofold).walls
-    bearings = np.arange(-3.0, 3.0, 0.1)
-    delta, _ = separate(twofold, walls, poses, bearings, 8.0, BeamModel(), BLUR)
+    foresight = Foresight(Ground.from_atlas(twofold), np.arange(-3.0, 3.0, 0.1), 8.0)
+    delta, _ = foresight.separate(poses, BeamModel())
     assert np.abs(delta).max() < 0.5
 
 
 def test_a_corridor_gives_no_information_along_itself():
     world = OccupancyMap(walled(40, 600), 0.05)
     poses, bearings = Pose([15.0, 28.0], 1.0, 0.3), np.arange(0.05, 6.28, 0.1)
-    H, near = information(world, poses, bearings, 5.0, 0.055, SETTINGS)
+    foresight = Foresight(Ground.from_atlas(build(world)), bearings, 5.0)
+    H, near = foresight.information(poses, 0.055)
     np.testing.assert_allclose(H, H.T)
     assert H[0, 0] < 1e-9 * H[1, 1]
     assert near[0, 0] > 0.01 * near[1, 1]

@@ -37,7 +37,7 @@ def rated(site, places):
 
 def slowly(atlas, fits):
     """What `forgiven` says, column after column around the scan."""
-    never = iv.BeamModel(slack=(USUAL.model.slack[0], 1e9))
+    never = iv.BeamModel(behind_share=1e9)
     bare, _ = atlas.rate(fits.beams, fits.poses, never)
     told, of = fits.ratings.copy(), fits.beams.column_of
     for k in range(len(fits)):

@@ -337,7 +337,7 @@ def test_nothing_is_lost_on_a_large_site_before_all_nodes_were_looked_at(monkeyp
 @pytest.mark.slow
 def test_the_second_ring_is_the_brightness_of_the_walls_that_rays_meet():
     world, both = rooms(), described(BOTH_SIGNALS)
-    n, dull, bright = both.settings.channels, *both.shine
+    n, dull, bright = both.settings.channels, both.reflectances.dull, both.reflectances.bright
     rays = unit_vectors(2.0 * np.pi * np.arange(RAYS * n) / (RAYS * n))
     W = search_basis(n).weights(rays)
     worst = []

@@ -38,7 +38,7 @@ def size(picture):
 
 
 def surveyed(atlas, lidar=FULL):
-    return iv.survey(atlas, lidar, most=20, settings=FEW, localization=QUICK)
+    return iv.survey(atlas, lidar, max_scans=20, settings=FEW, localization=QUICK)
 
 
 def square(side):
@@ -59,9 +59,9 @@ def case(request):
 
 def test_the_summary_is_that_of_the_arrays(case):
     _, found = case
-    told, arrays = surveys_json([found]), found.arrays() | found.asked.arrays()
+    told, arrays = surveys_json([found]), found.arrays() | found.samples.arrays()
     assert (told["asked"], told["nodes"]) == (20, len(arrays["x"]))
-    assert told["asked_unique"] == found.asked.unique.sum()
+    assert told["asked_unique"] == found.samples.unique.sum()
     assert told["blind_share"] == 0.0
     assert told["median_sigma_m"] == pytest.approx(np.nanmedian(arrays["sigma_m"]))
     assert told["p95_sigma_m"] == pytest.approx(np.nanquantile(arrays["sigma_m"], 0.95))
@@ -173,7 +173,7 @@ def test_the_command_writes_what_the_library_says(tmp_path):
     )
     line = run(*words, "--json", "-o", tmp_path / "site.npz", "--figure", tmp_path / "site.png")
     lidar = iv.Lidar(np.radians(270.0), beams=180, range_max=10.0, noise=0.05)
-    found = iv.survey(iv.build(nook()), lidar, most=20)
+    found = iv.survey(iv.build(nook()), lidar, max_scans=20)
     assert line.json == json.loads(json.dumps(surveys_json([found])))
     with np.load(tmp_path / "site.npz") as arrays:
         np.testing.assert_array_equal(arrays["unique_share"], found.unique_share)

@@ -17,22 +17,24 @@ from isovist.atlas import FAR
 from isovist.compute import rank_views, sum_information
 from isovist.maps import standing_cells, standing_places
 from isovist.surveying import (
+    Channels,
+    SurveyPlan,
     aliases,
     descriptor_slopes,
     distinctness,
     find_aliases,
     headings_of,
     lattice,
-    look,
-    look_in_space,
     standing_nodes,
+    view_in_2d,
+    view_in_3d,
 )
 
 pytestmark = pytest.mark.slow
 
 NARROW = Lidar(field_of_view=np.radians(120.0), beams=120, range_max=4.0, noise=0.03)
 SETTINGS, LOCALIZATION = SurveyingSettings(), LocalizationSettings()
-FEW = SurveyingSettings(views=(8, 0.1, 320))
+FEW = SETTINGS.with_values({"visibility.max_views": 320})
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +52,7 @@ def floor_of(atlas):
 
 
 def look_from(atlas, floor, lidar):
-    return look(atlas, lidar, floor, SETTINGS, LOCALIZATION)
+    return view_in_2d(SurveyPlan(atlas, floor, lidar, SETTINGS, LOCALIZATION))
 
 
 def held(atlas, lidar, places, ranges, blocks, angles, width=2.0):
@@ -109,23 +111,27 @@ def test_the_shortlist_holds_the_nodes_nearest_in_rough_channels():
     seen = np.zeros((5, 64), dtype=np.bool_)
     seen[:, 6:45] = True
     nodes = np.full((200, 2), 100.0)
-    ring = known[:, None], nodes, values[:, None], seen[:, None]
-    chosen = aliases.shortlist(*ring, np.zeros((5, 2)), SETTINGS, 0.5)
-    _, group, most, _ = SETTINGS.compared
-    o, _ = aliases._grouped(values[:, None], seen[:, None], group)
+    views = Channels(values[:, None], seen[:, None], np.zeros((5, 2)))
+    chosen = aliases.shortlist(all_of(known, nodes), views, SETTINGS.aliases, 0.5)
+    group, most = SETTINGS.aliases.channels_per_group, SETTINGS.aliases.shortlist
+    o, _ = aliases._grouped(views, group)
     for q in range(5):
         costs = rough_costs(known, values[q], seen[q], group, o.max() + 0.5)
         assert set(chosen[q]) == set(np.argsort(costs)[:most])
+
+
+def all_of(values, places):
+    return Channels(values[:, None], np.ones((len(values), 1, 64), dtype=np.bool_), places)
 
 
 def test_the_place_itself_is_no_alias_of_itself():
     rng = np.random.default_rng(3)
     known = rng.uniform(0.0, 3.0, (200, 64)).astype(np.float32)
     nodes = np.column_stack([10.0 * np.arange(200), np.zeros(200)])
-    seen = np.ones((1, 64), dtype=np.bool_)
-    ring = known[:, None], nodes, known[:1, None], seen[:, None]
-    away = aliases.shortlist(*ring, np.array([[5000.0, 0.0]]), SETTINGS, 0.5)
-    here = aliases.shortlist(*ring, nodes[:1], SETTINGS, 0.5)
+    away, here = (
+        aliases.shortlist(all_of(known, nodes), all_of(known[:1], place), SETTINGS.aliases, 0.5)
+        for place in (np.array([[5000.0, 0.0]]), nodes[:1])
+    )
     assert 0 in away
     assert 0 not in here
 
@@ -143,7 +149,7 @@ def test_neighbours_are_the_nodes_within_half_a_step(atlas, drone):
 
 def test_a_node_takes_its_alias_from_one_that_it_sees(atlas, floor):
     asked, _ = lattice.thinned(atlas, floor, len(floor) // 9)
-    take = lattice.in_sight(atlas, floor, asked)
+    take = lattice.in_sight(SurveyPlan(atlas, floor, FULL, SETTINGS, LOCALIZATION), asked)
     here, there = atlas.positions[floor], atlas.positions[floor[asked[take]]]
     away = np.hypot(*(there - here).T)
     assert np.quantile(away, 0.95) < 4 * atlas.spacing
@@ -181,8 +187,8 @@ def test_mu_is_near_that_of_the_certificate(atlas, floor):
 def test_sigma_is_what_an_answer_reports_in_the_plane_and_in_space(atlas, floor):
     house, rng = house_atlas(), np.random.default_rng(0)
     standing, some = standing_nodes(house), floor[20::120]
-    views = look_in_space(house, RINGS, standing, FEW, LOCALIZATION)
-    asked = views.asked[::4]
+    views = view_in_3d(SurveyPlan(house, standing, RINGS, FEW, LOCALIZATION))
+    asked = views.viewpoints[::4]
     assert (views.witnesses >= LOCALIZATION.witnesses).all()
     for site, lidar, places, sigmas in (
         (atlas, FULL, atlas.positions[some], look_from(atlas, some, FULL).sigma[:, 0]),
@@ -298,21 +304,25 @@ def test_a_view_looks_like_its_own_node_at_every_heading():
     atlas = house_atlas()
     floor = standing_nodes(atlas)
     narrow = iv.SpinningLidar(rings=8, azimuths=90, range_max=12.0, noise=0.0, field_of_view=np.pi)
-    few = SurveyingSettings(views=(8, 0.1, 640))
-    views = look_in_space(atlas, narrow, floor, few, LOCALIZATION)
+    few = SETTINGS.with_values({"visibility.max_views": 640})
+    plan = SurveyPlan(atlas, floor, narrow, few, LOCALIZATION)
+    views = view_in_3d(plan)
     assert views.sigma.shape == (len(floor), 8)
-    nodes = floor[views.asked]
+    nodes = floor[views.viewpoints]
     for heading in range(8):
-        values, seen = views.channels(atlas, heading, 0.5)
+        values, seen, _ = views.channels(plan, heading)
         assert values.shape == seen.shape == (len(nodes), *atlas.descriptors.shape[1:])
         own = np.abs(values - atlas.descriptors[nodes])[seen]
         other = np.abs(values - atlas.descriptors[np.roll(nodes, 7)])[seen]
         assert np.median(own) < 0.5 * np.median(other)
-    full = look_in_space(atlas, RINGS, floor, FEW, LOCALIZATION)
+    plan = SurveyPlan(atlas, floor, RINGS, FEW, LOCALIZATION)
+    full = view_in_3d(plan)
     assert full.headings.tolist() == [0.0]
-    found = find_aliases(atlas, full, floor, FEW, LOCALIZATION)
+    found = find_aliases(plan, full)
     assert np.isfinite(found.place).all()
     gap = np.hypot(*(found.place[:, 0] - atlas.positions[floor, :2]).T)
-    here = np.isin(np.arange(len(floor)), full.asked)
-    turned = np.abs(found.turn[:, 0]) > FEW.rival[1] - 2.0 * np.pi / atlas.settings.channels
-    assert ((gap >= FEW.rival[0] - 1e-9) | turned)[here].all()
+    here = np.isin(np.arange(len(floor)), full.viewpoints)
+    turned = (
+        np.abs(found.turn[:, 0]) > FEW.aliases.min_turn_rad - 2.0 * np.pi / atlas.settings.channels
+    )
+    assert ((gap >= FEW.aliases.min_distance_m - 1e-9) | turned)[here].all()

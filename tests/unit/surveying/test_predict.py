@@ -11,7 +11,7 @@ from isovist.surveying import predict
 
 pytestmark = pytest.mark.slow
 
-SETTINGS = SurveyingSettings()
+SETTINGS = SurveyingSettings().prediction
 
 
 def test_the_regression_is_the_minimum_of_its_penalised_likelihood():
@@ -39,7 +39,7 @@ def test_answers_that_are_all_alike_are_not_taken_for_certain():
 
 def test_what_the_regression_misses_is_shared_with_the_neighbourhood():
     spots, left = np.array([[0.0, 0.0], [100.0, 0.0]]), np.array([0.8, -0.4])
-    *_, width, shrink = SETTINGS.chance
+    width, shrink = SETTINGS.width_m, SETTINGS.shrinkage
     places = np.array([[0.0, 0.0], [width, 0.0], [50.0, 0.0]])
     added = predict.smooth(spots, left, places, SETTINGS)
     near = np.exp(-0.5)

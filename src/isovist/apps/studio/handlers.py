@@ -103,7 +103,7 @@ def survey_site(store: SessionStore, fields: Fields, progress: Progress) -> dict
     sensors = fields.parts("lidars", 2)
     if not sensors:
         raise iv.InputError("A survey needs one sensor, or two to compare.")
-    max_nodes = fields.count("count", low=20, high=5000) if fields.has("count") else None
+    max_scans = fields.count("count", low=20, high=5000) if fields.has("count") else None
     seed, surveys = fields.seed(), []
     for k, sensor in enumerate(sensors):
         lidar = sensor.lidar(site.atlas.dimension)
@@ -111,7 +111,9 @@ def survey_site(store: SessionStore, fields: Fields, progress: Progress) -> dict
         def advance(share: float, k: int = k) -> None:
             progress((k + share) / len(sensors))
 
-        surveys.append(iv.survey(site.atlas, lidar, seed=seed, most=max_nodes, progress=advance))
+        surveys.append(
+            iv.survey(site.atlas, lidar, seed=seed, max_scans=max_scans, progress=advance)
+        )
     return {
         "report": surveys_json(surveys),
         "text": surveys_text(surveys),
@@ -125,7 +127,7 @@ def survey_site(store: SessionStore, fields: Fields, progress: Progress) -> dict
 
 def survey_scene(result: iv.Survey) -> dict[str, Any]:
     """Return the drawing data of a survey: columns with a value per node, and areas in words."""
-    looks = result.looks
+    looks = result.summary
     columns = {
         "unique": result.unique_share,
         "sigma": looks.sigma_m,

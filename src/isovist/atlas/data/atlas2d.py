@@ -10,17 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
-from isovist.atlas.base import DAMPING, FAR, MAJORITY, AnyScan, Atlas
+from isovist.atlas.base import FAR, MAJORITY, AnyScan, Atlas
 from isovist.atlas.data.reflectance import (
-    Shine,
-    add_gloss,
-    brightness,
-    comparable,
-    describe_shine,
-    gloss_of,
-    ignored,
-    shine_of,
-    spread_reflectance,
+    ReflectanceRange,
+    add_intensity_ratings,
+    describe_brightness,
+    explain_ignored,
+    is_comparable,
+    nearest_reflectance,
 )
 from isovist.atlas.data.surfaces import bare_walls, bridge_gaps
 from isovist.atlas.description.blocks import PlaneBlock, rays_of
@@ -73,11 +70,12 @@ class PlaneAtlas(Atlas):
     """The atlas of a 2D map: everything that a 2D search needs.
 
     Attributes:
-        shine: Range of the reflectances of the walls (`atlas.data.reflectance`).
-        gleam: Reflectance of the wall nearest to each cell, or `None`.
+        reflectances: Range of the reflectances of the walls, or `None`.
+        nearest_reflectance: Reflectance of the wall nearest to each cell, or `None`.
         basis: The directions that it was described with; `None` for the usual ones.
 
-    The first ring of the descriptors is of ranges, a second one of intensities ((3) of `shine`);
+    The first ring of the descriptors is of ranges, a second one of intensities ((3) of
+    `atlas.data.reflectance`);
     where the basis has unequal steps, so are the first n rings of one channel and the second n.
     """
 
@@ -85,8 +83,8 @@ class PlaneAtlas(Atlas):
     wall_distance: Float32Array
     clear: NDArray[np.uint8]
     bare: NDArray[np.uint8]
-    shine: Shine = None
-    gleam: Float32Array | None = None
+    reflectances: ReflectanceRange | None = None
+    nearest_reflectance: Float32Array | None = None
     basis: DirectionalBasis | None = None
 
     dimension: ClassVar[int] = 2
@@ -139,20 +137,21 @@ class PlaneAtlas(Atlas):
             )
 
     def window(self, scan: AnyScan, share: float) -> Window:
-        flat, lit = _planar(scan), None
+        flat, walls = _planar(scan), None
         if self.signal == SIGNALS[1] and flat.intensities is not None:
-            lit = self.shine if comparable(self.shine, flat.intensities[flat.valid]) else None
-        return window_of_scan(flat, self.settings, share, self.basis, lit)
+            is_alike = is_comparable(self.reflectances, flat.intensities[flat.valid])
+            walls = self.reflectances if is_alike else None
+        return window_of_scan(flat, self.settings, share, self.basis, walls)
 
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
         """Return at most `thin[0]` valid beams of the scan, evenly chosen."""
-        return _beams(_planar(scan), thin[0], block, self.shine)
+        return _beams(_planar(scan), thin[0], block, self.reflectances)
 
     def ignored_intensities(self, scan: AnyScan) -> tuple[float, ...] | None:
         flat = _planar(scan)
         if flat.intensities is None:
             return None
-        return ignored(self.shine, flat.intensities[flat.valid])
+        return explain_ignored(self.reflectances, flat.intensities[flat.valid])
 
     def fit(
         self,
@@ -170,8 +169,8 @@ class PlaneAtlas(Atlas):
         """Return the poses and the beams in cells."""
         unit = self.world.resolution
         ends, sigmas = beams.ends / unit, beams.sigmas / unit
-        start = self.to_cells(poses)
-        return AlignRequest(self.wall_distance, ends, sigmas, widths / unit, DAMPING, start)
+        start, damping = self.to_cells(poses), self.settings.wall_fit.damping
+        return AlignRequest(self.wall_distance, ends, sigmas, widths / unit, damping, start)
 
     def _fit(self, aligned: AlignedPoses) -> Fit:
         """Return a fit in m from one in cells."""
@@ -233,12 +232,11 @@ class PlaneAtlas(Atlas):
         request = ScoreRequest(
             self._ray_map, self.model(model), beams.ends, beams.sigmas, self.to_cells(poses)
         )
-        rated = active_backend().score(request)
-        if beams.strengths.size and self.shine is not None and self.gleam is not None:
-            ends = Pose.from_vector(poses[:, None]).apply(beams.ends)
-            where = self.world.index(ends)
-            gloss = gloss_of(self.shine, model)
-            add_gloss(self.gleam, gloss, where, beams.strengths, rated.kinds, rated.ratings)
+        rated, near = active_backend().score(request), self.nearest_reflectance
+        if beams.strengths.size and self.reflectances is not None and near is not None:
+            cells = self.world.index(Pose.from_vector(poses[:, None]).apply(beams.ends))
+            numbers = self.reflectances.intensity_model(model)
+            add_intensity_ratings(near, numbers, cells, beams.strengths, rated.kinds, rated.ratings)
         return rated
 
     def model(self, model: BeamModel) -> FloatArray:
@@ -311,15 +309,16 @@ class PlaneAtlas(Atlas):
         cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> "PlaneAtlas":
         origin = Pose.from_vector(meta["origin"])
-        shining = arrays.get("reflectance")
-        world = OccupancyMap(arrays["cells"], float(meta["resolution"]), origin, shining)
+        settings = AtlasSettings.from_json(meta["settings"])
+        world = OccupancyMap(
+            arrays["cells"], float(meta["resolution"]), origin, arrays.get("reflectance")
+        )
         names = ("nodes", "descriptors", "wall_distance", "clear", "bare")
         return cls(
             world, **{name: arrays[name] for name in names}, spacing=float(meta["spacing"]),
-            settings=AtlasSettings.from_json(meta["settings"]),
-            shine=shine_of(world), gleam=spread_reflectance(world),
-            basis=basis_from_json(meta["rose"], int(meta["settings"]["channels"]))
-            if "rose" in meta else None,
+            settings=settings, reflectances=ReflectanceRange.of(world, settings.reflectance),
+            nearest_reflectance=nearest_reflectance(world),
+            basis=basis_from_json(meta["rose"], settings.channels) if "rose" in meta else None,
         )  # fmt: skip
 
 
@@ -340,23 +339,23 @@ def build_plane(
         raise InputError(
             f"A map to describe needs at least 2 × 2 cells, got {world.shape}.", code="empty"
         )
-    shine = _shining(world, signal)
+    walls = _reflectances_for(world, signal, settings)
     stride = max(1, round(settings.spacing / world.resolution))
     count = int(np.count_nonzero(world.cells == Cell.FREE)) // stride**2
     per_cell, per_node = PEAK if crew is None else KEPT
     check_memory(
         f"Describing a map of {world.cells.size} cells with about {count} nodes",
-        per_cell * world.cells.size + (per_node << (shine is not None)) * count,
+        per_cell * world.cells.size + (per_node << (walls is not None)) * count,
         "Take a larger `spacing`, make the cells larger, or crop the map.",
     )
     parts = _in_one_piece(world, stride, settings, basis) if crew is None else None
     if parts is None:
         parts = _in_blocks(world, stride, settings, basis, crew, progress)
-    rings, near = [rings_of(parts.descriptors, basis)], spread_reflectance(world)
-    if shine is not None and near is not None:
-        clear, b = bridge_gaps(world, settings.gap), brightness(shine, near)
+    rings, near = [rings_of(parts.descriptors, basis)], nearest_reflectance(world)
+    if walls is not None and near is not None:
+        clear, b = bridge_gaps(world, settings.gap), walls.brightness(near)
         nodes = np.divmod(parts.nodes, world.shape[1])
-        B = describe_shine(clear, b, nodes, *rays_of(settings, basis), settings.reach)
+        B = describe_brightness(clear, b, nodes, *rays_of(settings, basis), settings.reach)
         rings.append(rings_of(B, basis))
     atlas = PlaneAtlas(
         world,
@@ -367,7 +366,7 @@ def build_plane(
         readonly(parts.walls),
         stride * world.resolution,
         settings,
-        shine_of(world),
+        ReflectanceRange.of(world, settings.reflectance),
         near,
         basis,
     )
@@ -375,23 +374,27 @@ def build_plane(
     return atlas
 
 
-def _shining(world: OccupancyMap, signal: str) -> Shine:
-    """Of a map that is to be searched by intensities; `None` where ranges will do."""
+def _reflectances_for(
+    world: OccupancyMap, signal: str, settings: AtlasSettings
+) -> ReflectanceRange | None:
+    """Return the reflectances of a map to be searched by intensities, else `None`."""
     if signal not in SIGNALS:
         raise InputError.about(
             "signal",
             f"must be {' or '.join(SIGNALS)}, got {signal!r}. "
             "theory.paper.PaperLocalizer takes any signal.",
         )
-    shine = shine_of(world) if signal == SIGNALS[1] else None
-    if signal == SIGNALS[1] and shine is None:
+    if signal == SIGNALS[0]:
+        return None
+    walls = ReflectanceRange.of(world, settings.reflectance)
+    if walls is None:
         raise InputError.about(
             "signal",
             f"{signal} needs a map whose walls differ in `reflectance`; those of this map "
             f"{'have none' if world.reflectance is None else 'are all alike'}.",
             code="missing",
         )
-    return shine
+    return walls
 
 
 def _in_one_piece(
@@ -440,7 +443,9 @@ def _row(model: BeamModel, reach: float, cell: float) -> FloatArray:
 
 
 @lru_cache(maxsize=KEPT_SCANS)
-def _beams(scan: Scan, most: int, block: tuple[float, float], shine: Shine) -> Beams:
+def _beams(
+    scan: Scan, most: int, block: tuple[float, float], walls: ReflectanceRange | None
+) -> Beams:
     """At most so many valid beams, evenly chosen; a scan is asked for them until it is settled."""
     from isovist.compute.likelihood.aggregate import thin_beams
 
@@ -451,7 +456,7 @@ def _beams(scan: Scan, most: int, block: tuple[float, float], shine: Shine) -> B
     m, blocks, things = counts.tolist()
     index, none = index[:m], np.empty(0)
     strengths = sigmas = none
-    if scan.intensities is not None and comparable(shine, scan.intensities[scan.valid]):
+    if scan.intensities is not None and is_comparable(walls, scan.intensities[scan.valid]):
         strengths = scan.intensities[index]
     if scan.sigmas is not None:
         sigmas = scan.sigmas[index]

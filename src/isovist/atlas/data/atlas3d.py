@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import FloatArray, IntArray, check_memory, readonly, restore
-from isovist.atlas.base import DAMPING, AnyScan, Atlas
-from isovist.atlas.data.reflectance import Shine, comparable, gloss_of, ignored, shine_of
+from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas.data.reflectance import ReflectanceRange, explain_ignored, is_comparable
 from isovist.atlas.data.surfaces import bare_walls, bridge_gaps
 from isovist.atlas.description.blocks import SpaceBlock
 from isovist.atlas.description.tiles import Crew, described
@@ -39,8 +39,6 @@ from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
 
-COARSE = 3
-"""Nodes are at least so many cells apart: nearer ones see the same cells."""
 PEAK = 60
 """Bytes per cell that describing a map takes, measured; by blocks, where cells are unknown, since
 gaps are then closed on the whole grid."""
@@ -53,14 +51,6 @@ TILE = 512
 """Side of the largest block of nodes in cells: with nodes on every third one at one height, a
 worker takes 600 MB for them, and for the cells as many as its rays reach."""
 
-PULL = 4.6
-"""On large maps, beams that end so many spacings from walls, a spacing counting as at least 0.25 m,
-do not pull the widest fit: they are 2.3 σ off there, and weigh 0.07."""
-FINEST = float(np.radians(1.0))
-"""Between beams that are fitted, in rad: beams nearer to each other see the same."""
-FARTHEST = 2.8
-"""In m: farther off they need not pull, however far apart nodes are."""
-
 Height = float | tuple[float, float] | None
 
 
@@ -70,7 +60,7 @@ class SpaceAtlas(Atlas):
 
     Attributes:
         heights: Lowest and highest node above the floor, in m.
-        shine: Range of the reflectances of the walls (`atlas.data.reflectance`).
+        reflectances: Range of the reflectances of the walls, or `None`.
         basis: The directions that it was described with, each a ring of one; `None` for the usual
             rings.
     """
@@ -80,7 +70,7 @@ class SpaceAtlas(Atlas):
     clear: RayGrid
     bare: RayGrid
     heights: tuple[float, float]
-    shine: Shine = None
+    reflectances: ReflectanceRange | None = None
     basis: DirectionalBasis | None = None
 
     dimension: ClassVar[int] = 3
@@ -122,7 +112,8 @@ class SpaceAtlas(Atlas):
         """
         cloud = _solid(scan)
         index = cloud.spread(thin[1])
-        finer = max(thin[1] * float(np.sqrt(len(index) / thin[0])), FINEST)
+        finer = thin[1] * float(np.sqrt(len(index) / thin[0]))
+        finer = max(finer, self.settings.wall_fit.beam_spacing_rad)
         if finer < thin[1]:
             index = cloud.spread(finer)
         return self.beams_of(cloud, index, block)
@@ -134,7 +125,7 @@ class SpaceAtlas(Atlas):
         elevation = np.arctan2(ends[:, 2], np.hypot(ends[:, 0], ends[:, 1]))
         row = np.floor(elevation / block[0]).astype(np.int64)
         strengths = np.empty(0)
-        if comparable(self.shine, cloud.intensities):
+        if is_comparable(self.reflectances, cloud.intensities):
             strengths = np.ascontiguousarray(np.asarray(cloud.intensities)[index])
         return Beams.of(ends, row, column, strengths)
 
@@ -152,8 +143,8 @@ class SpaceAtlas(Atlas):
         normal, sums = np.zeros((len(poses), 6, 6)), np.zeros((len(poses), 2))
         align, _ = self.kernels()
         align(
-            self.wall_distance.parts, beams.ends / unit, widths / unit, DAMPING, held, fitted,
-            moved, normal, sums,
+            self.wall_distance.parts, beams.ends / unit, widths / unit,
+            self.settings.wall_fit.damping, held, fitted, moved, normal, sums,
         )  # fmt: skip
         per = np.array([1.0, 1.0, unit, 1.0, unit, unit])[:fitted]
         half = np.tril(normal[:, :fitted, :fitted])
@@ -162,15 +153,16 @@ class SpaceAtlas(Atlas):
 
     def rate(self, beams: Beams, poses: FloatArray, model: BeamModel) -> BeamRatings:
         unit, rated = self.world.resolution, empty_ratings(len(poses), len(beams))
-        shine, gloss = np.empty(0), np.ones(3)
-        if beams.strengths.size and self.shine is not None:
-            shine, gloss = np.asarray(self.world.reflectance), gloss_of(self.shine, model)
+        reflectance, numbers = np.empty(0), np.ones(3)
+        if beams.strengths.size and self.reflectances is not None:
+            reflectance = np.asarray(self.world.reflectance)
+            numbers = self.reflectances.intensity_model(model)
         # Beams end at faces of cells, half a side before their centres.
         row = model.row(self.settings.reach, 0.5 * unit, extra=unit)
         _, score = self.kernels()
         score(
-            self.clear.parts, self.bare.parts, self.wall_distance.parts, unit, row, shine, gloss,
-            beams.ends, beams.strengths, self.to_cells(poses), *rated,
+            self.clear.parts, self.bare.parts, self.wall_distance.parts, unit, row,
+            reflectance, numbers, beams.ends, beams.strengths, self.to_cells(poses), *rated,
         )  # fmt: skip
         return rated
 
@@ -202,7 +194,7 @@ class SpaceAtlas(Atlas):
         return world
 
     def ignored_intensities(self, scan: AnyScan) -> tuple[float, ...] | None:
-        return ignored(self.shine, _solid(scan).intensities)
+        return explain_ignored(self.reflectances, _solid(scan).intensities)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         kept: dict[str, NDArray[Any]] = {"nodes": self.nodes, "descriptors": self.descriptors}
@@ -234,7 +226,9 @@ class SpaceAtlas(Atlas):
             "corner": [float(v) for v in self.world.corner],
             "spacing": self.spacing,
             "heights": list(self.heights),
-            "shine": None if self.shine is None else list(self.shine),
+            "shine": None
+            if self.reflectances is None
+            else [self.reflectances.dull, self.reflectances.bright],
             "settings": self.settings.to_json(),
         }
 
@@ -246,11 +240,13 @@ class SpaceAtlas(Atlas):
         corner, shines = np.asarray(meta["corner"]), arrays.get("reflectance")
         world = VoxelMap(kept[0], float(meta["resolution"]), corner, shines)
         low, high = (float(v) for v in meta["heights"])
+        settings = AtlasSettings.from_json(meta["settings"])
         dull, bright = meta["shine"] or (0.0, 0.0)
+        walls = ReflectanceRange(dull, bright, settings.reflectance.max_offset)
         return cls(
             world, arrays["nodes"], arrays["descriptors"], *kept[1:],
-            spacing=float(meta["spacing"]), settings=AtlasSettings.from_json(meta["settings"]),
-            heights=(low, high), shine=(dull, bright) if meta["shine"] else None,
+            spacing=float(meta["spacing"]), settings=settings,
+            heights=(low, high), reflectances=walls if meta["shine"] else None,
             basis=basis_from_json(meta["rose"], arrays["descriptors"].shape[1], 3)
             if "rose" in meta else None,
         )  # fmt: skip
@@ -316,30 +312,35 @@ def build_space(
         world,
         readonly(nodes),
         readonly(F),
-        WallDistances.of(world.grid, near_limit(stride * world.resolution, world.resolution)),
+        WallDistances.of(
+            world.grid, near_limit(settings, stride * world.resolution, world.resolution)
+        ),
         clear.skip,
         clear.skip if bare is clear else bare.skip,
         stride * world.resolution,
         settings,
         (low, high),
-        shine_of(world),
+        ReflectanceRange.of(world, settings.reflectance),
         basis,
     )
     progress(1.0)
     return atlas
 
 
-def near_limit(spacing: float, resolution: float) -> int:
+def near_limit(settings: AtlasSettings, spacing: float, resolution: float) -> int:
     """Return how far from walls distances are stored, in cells.
 
     That is where beams still pull a fit, and a cell more.
 
     Args:
+        settings: Settings of the atlas.
         spacing: Spacing of the nodes in m.
         resolution: Side of a cell in m.
     """
-    pull = PULL * max(0.25, spacing)
-    return 2 + math.ceil(min(pull, max(FARTHEST, PULL * COARSE * resolution)) / resolution - 1e-9)
+    fit = settings.wall_fit
+    pull = fit.pull_spacings * max(fit.min_spacing_m, spacing)
+    limit = max(fit.max_pull_m, fit.pull_spacings * settings.spacing_cells * resolution)
+    return 2 + math.ceil(min(pull, limit) / resolution - 1e-9)
 
 
 def _check_memory(world: VoxelMap, nodes: int, per_node: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from isovist.arrays import FloatArray, readonly
 from isovist.atlas.data.atlas2d import PlaneAtlas
-from isovist.atlas.data.reflectance import shine_of, spread_reflectance
+from isovist.atlas.data.reflectance import ReflectanceRange, nearest_reflectance
 from isovist.atlas.data.surfaces import bare_walls, bridge_gaps
 from isovist.atlas.matching.windows import basis_from_json
 from isovist.atlas.settings import AtlasSettings
@@ -73,8 +73,8 @@ def read_part(path: PathLike, box: FloatArray, kind: str, *versions: int) -> Pla
         bare_walls(world).skip,
         float(meta["spacing"]),
         settings,
-        shine_of(world),
-        spread_reflectance(world),
+        ReflectanceRange.of(world, settings.reflectance),
+        nearest_reflectance(world),
         basis_from_json(meta["rose"], settings.channels) if "rose" in meta else None,
     )
 

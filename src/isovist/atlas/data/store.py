@@ -183,9 +183,10 @@ def _check_arrays(atlas: Atlas) -> None:
         _check_grids(atlas.world.shape, *(field.whole for field in fields))
     if atlas.nodes.min() < 0 or atlas.nodes.max() >= math.prod(atlas.world.shape):
         raise InputError("a node lies outside the map", code="conflict")
-    for name, value in {**atlas.settings.to_json(), "spacing": atlas.spacing}.items():
-        if not 0.0 < value <= FARTHEST:
-            raise InputError.about(name, f"must be above 0 and at most {FARTHEST:g}, got {value:g}")
+    if not 0.0 < atlas.spacing <= FARTHEST:
+        raise InputError.about(
+            "spacing", f"must be above 0 and at most {FARTHEST:g} m, got {atlas.spacing:g}"
+        )
     if not np.abs(atlas.world.bounds).max() <= FARTHEST:
         raise InputError(f"the map lies more than {FARTHEST:g} m from the origin")
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import FloatArray, IntArray, readonly
-from isovist.atlas.data.reflectance import Shine, brightness
+from isovist.atlas.data.reflectance import ReflectanceRange
 from isovist.atlas.matching.channels import PHASES, RAYS, Window
 from isovist.atlas.settings import AtlasSettings
 from isovist.basis.directional_basis import DirectionalBasis
@@ -125,11 +125,11 @@ def window_of_scan(
     settings: AtlasSettings,
     share: float,
     basis: DirectionalBasis | None = None,
-    shine: Shine = None,
+    reflectances: ReflectanceRange | None = None,
 ) -> Window:
     """Return the channels of a 2D scan, cut to the part of the circle that it saw.
 
-    Where `shine` is given, intensities are a second ring of channels.
+    Where `reflectances` are given, intensities are a second ring of channels.
     """
     from isovist.compute.search.windows import channels_of
 
@@ -137,12 +137,12 @@ def window_of_scan(
     basis = search_basis(channels) if basis is None else basis
     weigh = _beam_weights if len(scan.bearings) <= MANY else _beam_weights.__wrapped__
     firsts, weights = weigh(scan.bearings.tobytes(), basis)
-    lit = None if shine is None else scan.intensities
-    phases, rows = len(weights), 1 if lit is None else 2
+    intensities = None if reflectances is None else scan.intensities
+    phases, rows = len(weights), 1 if intensities is None else 2
     signals = np.empty((rows, len(scan.bearings)))
     np.log1p(np.minimum(scan.ranges, settings.reach), out=signals[0])
-    if shine is not None and lit is not None:
-        signals[1, scan.valid] = brightness(shine, lit[scan.valid])
+    if reflectances is not None and intensities is not None:
+        signals[1, scan.valid] = reflectances.brightness(intensities[scan.valid])
     most = phases * rows * channels
     values, seen, arc = np.empty(most, np.float32), np.empty(most, np.bool_), np.empty(2, np.int64)
     least = _least(basis, share)
@@ -228,8 +228,9 @@ def window_of_cloud(
     weights, whole = _channel_weights(settings, basis)
     mass, total = (_around(table, weights) for table in (M, G * M))
     part = mass / whole[:, None]
-    covered = part[part > 0.01]
-    known = part >= share * float(np.quantile(covered, 0.9)) if covered.size else part > np.inf
+    covered = part[part > settings.cloud_channels.min_cover]
+    quantile = settings.cloud_channels.typical_quantile
+    known = part >= share * float(np.quantile(covered, quantile)) if covered.size else part > np.inf
     values = np.where(known, total / np.where(known, mass, 1.0), 0.0)
     # Column s of the tables is the channel at azimuth s; phase p looks p/PHASES of a channel back.
     phases, m = (PHASES, around) if basis is None else (PHASES * around, 1)

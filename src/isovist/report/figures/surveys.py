@@ -13,8 +13,8 @@ from isovist.report.comparisons import difference_text
 from isovist.report.figures.cells import draw_cells, draw_raster
 from isovist.report.figures.figures import ACCENT, INK, PAPER, new_figure, show_between
 from isovist.report.surveys import LISTED, percent, sensor_words
+from isovist.surveying.areas import Reason
 from isovist.surveying.lattice import lattice_of
-from isovist.surveying.regions import Reason
 from isovist.surveying.survey import Survey
 
 STROKES = 900
@@ -75,10 +75,10 @@ def _draw_verdicts(axes: Any, atlas: Atlas, survey: Survey) -> None:
 def _draw_uncertainty(axes: Any, atlas: Atlas, survey: Survey) -> None:
     from matplotlib.colors import LogNorm
 
-    looks = survey.looks
+    summary = survey.summary
     # From 2 cm up, so that noise in a well held place is not shown as a difference.
-    most = max(0.5, float(looks.sigma_m.max()))
-    values, label = np.maximum(looks.sigma_m, TICKS[0]), "σ along the worst axis (m)"
+    most = max(0.5, float(summary.sigma_m.max()))
+    values, label = np.maximum(summary.sigma_m, TICKS[0]), "σ along the worst axis (m)"
     norm = LogNorm(TICKS[0], most)
     scale = _draw_nodes(axes, atlas, survey, values, label, cmap="YlOrRd", norm=norm)
     ticks = [tick for tick in TICKS if tick <= most]
@@ -99,7 +99,7 @@ def _draw_uncertainty(axes: Any, atlas: Atlas, survey: Survey) -> None:
 
 
 def _draw_aliases(axes: Any, atlas: Atlas, survey: Survey) -> None:
-    values, label = survey.looks.alias_similarity, "similarity of the best distant alias"
+    values, label = survey.summary.alias_similarity, "similarity of the best distant alias"
     _draw_nodes(axes, atlas, survey, values, label, cmap="PuBuGn", vmin=0, vmax=1)
     axes.set_title("What it can be mistaken for")
     for area in survey.areas[:LISTED]:

@@ -49,7 +49,7 @@ def survey(
     surveys = []
     for lidar in sensor.lidars(atlas.dimension, compare):
         with bar("Surveying") as advance:
-            surveys.append(survey_site(atlas, lidar, seed=seed, most=count, progress=advance))
+            surveys.append(survey_site(atlas, lidar, seed=seed, max_scans=count, progress=advance))
     if output is not None:
         write_surveys(atlas, surveys, output, world.stem)
     if figure is not None:

@@ -1,4 +1,4 @@
-"""What `locate` itself says at random poses."""
+"""Collect the answers of `locate` to simulated scans."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -11,14 +11,14 @@ from isovist.poses import AnyPose
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class SampledAnswers:
     """The answers of `locate` to scans simulated at k poses.
 
     All arrays are read-only.
 
     Attributes:
         poses: Poses of the sensor in the world, (x, y, yaw) in 2D, with (z, roll, pitch) in
-            space, shape (k, D), in m and rad.
+            3D, shape (k, D), in m and rad.
         unique: Whether the answer was unique, shape (k,).
         sigma_m: Standard deviation of the position along its worst level axis that `locate`
             reported, in m, shape (k,); NaN without an estimate.
@@ -36,21 +36,21 @@ class Asked:
     alias_xy: FloatArray
 
     @classmethod
-    def from_answers(cls, poses: Sequence[AnyPose], answers: Sequence[Answer]) -> "Asked":
+    def from_answers(cls, poses: Sequence[AnyPose], answers: Sequence[Answer]) -> "SampledAnswers":
         """Collect the poses where scans were taken and the answers to these scans."""
         rows = np.full((len(answers), 6), np.nan)
         for row, answer in zip(rows, answers, strict=True):
-            sure = answer.verdict is Verdict.UNIQUE
-            others = () if sure else answer.estimates[1:]
-            row[0], row[3] = sure, len(others)
+            is_unique = answer.verdict is Verdict.UNIQUE
+            others = () if is_unique else answer.estimates[1:]
+            row[0], row[3] = is_unique, len(others)
             if answer.best is not None:
                 C = answer.best.covariance
                 row[1] = np.sqrt(np.linalg.eigvalsh(C[:2, :2])[-1])
                 row[2] = np.degrees(np.sqrt(C[2, 2]))
             if others:
                 row[4:] = others[0].pose.x, others[0].pose.y
-        where = np.array([pose.vector for pose in poses])
-        arrays = where, rows[:, 0] == 1.0, *rows.T[1:4].copy(), rows[:, 4:].copy()
+        vectors = np.array([pose.vector for pose in poses])
+        arrays = vectors, rows[:, 0] == 1.0, *rows.T[1:4].copy(), rows[:, 4:].copy()
         return cls(*(readonly(array) for array in arrays))
 
     def __len__(self) -> int:
