@@ -111,7 +111,7 @@ def test_beams_too_long_for_singles_have_no_say(field, random):
 
 
 def test_every_beam_model_agrees_with_one_twin(random):
-    """The plain loop, vector code and the upper bound. Backends are compared in `test_backends`."""
+    """The plain loop, vector code and the upper bound. `test_conformance` holds backends to it."""
     model = BeamModel().row(12.0, 0.0144)
     beams = np.empty((6, 800 * FLOAT_LANES), dtype=np.float32)
     for row in beams:
