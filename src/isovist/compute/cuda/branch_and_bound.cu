@@ -21,9 +21,9 @@ extern "C" __global__ void tabulate(
     unsigned short deficit = 0;
     if (code < wall_classes * frontier_classes) {
         const double *margin = margins + 2 * ((long long)round * m + k);
-        const double bound = upper_bound(model, z, walls[code / frontier_classes] - margin[0],
-                                         frontiers[code % frontier_classes] - margin[1]);
-        const double units = fmax(0.0, (upper_bound(model, z, 0.0, 0.0) - bound) / unit - 1e-6);
+        const double bound = rating_bound(model, z, walls[code / frontier_classes] - margin[0],
+                                          frontiers[code % frontier_classes] - margin[1]);
+        const double units = fmax(0.0, (rating_bound(model, z, 0.0, 0.0) - bound) / unit - 1e-6);
         deficit = (unsigned short)fmin(units, 65535.0);
     }
     tables[((long long)round * m + k) * 256 + code] = deficit;
@@ -279,13 +279,13 @@ extern "C" __global__ void follow_rays(
         const double motion = sqrt(2.0) * a * cell + 2.0 * z * sin(0.5 * b);
         const double u = x + (c * end.x - s * end.y) / cell;
         const double v = y + (s * end.x + c * end.y) / cell;
-        const double wall = distance_at(field, rows - 2, columns - 2, u, v, slope_x, slope_y) * cell -
-                            sqrt(2.0) * motion;
+        const double distance = distance_at(field, rows - 2, columns - 2, u, v, slope_x, slope_y);
+        const double wall = distance * cell - sqrt(2.0) * motion;
         const int column = min(max((int)floor(u) + pad, 0), width - 1);
         const int row = min(max((int)floor(v) + pad, 0), height - 1);
         const double unknown = frontiers[codes[(long long)row * width + column] % classes] -
                                motion - sqrt(0.5) * cell;
-        const double loss = fmax(0.0, max_ratings[k] - upper_bound(model, z, wall, unknown));
+        const double loss = fmax(0.0, max_ratings[k] - rating_bound(model, z, wall, unknown));
         deficit += loss;
         gain[j] = fmax(0.0, wall_deficits[k] - loss);
         hope += gain[j];

@@ -49,15 +49,16 @@ __device__ __forceinline__ double hit_density(double off, double sigma)
 // Upper bound on the rating of a beam: equation (2) of `compute.branch_and_bound.upper_bounds`.
 //
 // wall, unknown: least distances from the end of the beam to a wall and to unknown space, in m.
-__device__ double upper_bound(const BeamModel &model, double z, double wall, double unknown)
+__device__ double rating_bound(const BeamModel &model, double z, double wall, double unknown)
 {
     const double slack = model.slack + model.slack_share * z;
     const double hit = hit_density(fmin(fmax(wall, 0.0), slack) / model.sigma, model.sigma);
     double faded = 1.0;
     if (unknown > model.slack && z <= model.max_range - model.slack)
         faded = exp(-model.fading * unknown);
-    const double known = model.hit_share * hit + model.short_share / fmax(z, model.min_range);
-    const double beyond = model.unknown_hit_share * hit +
-                          (1.0 - model.unknown_hit_share) * model.fading * faded;
-    return log(model.max_range * fmax(known, beyond) + model.random);
+    const double wall_density =
+        model.hit_share * hit + model.short_share / fmax(z, model.min_range);
+    const double unknown_density = model.unknown_hit_share * hit +
+                                   (1.0 - model.unknown_hit_share) * model.fading * faded;
+    return log(model.max_range * fmax(wall_density, unknown_density) + model.random);
 }

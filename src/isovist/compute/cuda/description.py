@@ -53,15 +53,18 @@ class _Axis(NamedTuple):
     Attributes:
         mask: Which of all directions these are, shape (S,).
         is_rowwise: Whether they are swept row by row.
-        place: First cell, stride and size of the lattice, the major axis first, and the steps
-            from node to node along both axes.
+        origin: First cell of the lattice, the major axis first, as in what follows.
+        shape: Nodes of the lattice along both axes.
+        steps: Distances in memory from node to node along both axes.
         words: What lines meet, as bits.
         size: Columns, cells of a column, and words of a class.
     """
 
     mask: BoolArray
     is_rowwise: bool
-    place: tuple[int, ...]
+    origin: tuple[int, int]
+    shape: tuple[int, int]
+    steps: tuple[int, int]
     words: DeviceArray
     size: tuple[int, int, int]
 
@@ -137,12 +140,12 @@ class _Sweep:
         row, column, stride, rows, columns = lattice
         self.count = rows * columns
         self.is_upright = np.abs(rays.directions[:, 1]) > np.abs(rays.directions[:, 0])
-        by_rows = row, column, stride, rows, columns, columns, 1
-        by_columns = column, row, stride, columns, rows, rows, 1
         self.axes = (
-            _Axis(self.is_upright, True, by_rows, *_surface(device, cells, stride, False)),
-            _Axis(~self.is_upright, False, by_columns, *_surface(device, cells, stride, True)),
-        )
+            _Axis(self.is_upright, True, (row, column), (rows, columns), (columns, 1),
+                  *_surface(device, cells, stride, False)),
+            _Axis(~self.is_upright, False, (column, row), (columns, rows), (rows, 1),
+                  *_surface(device, cells, stride, True)),
+        )  # fmt: skip
         self.reach = np.float32(min(rays.signal.reach, float(np.finfo(np.float32).max)))
 
     def ranges(self, index: IntArray) -> DeviceArray:
@@ -165,8 +168,9 @@ class _Sweep:
                 SWEEP, (-(-warps // WARPS), len(rays)), WARP * WARPS, axis.words,
                 *_int32((*axis.size, PADDING * stride)),
                 cp.asarray(np.ascontiguousarray(directions)),
-                cp.asarray((rays - index[0]).astype(np.int32)), *_int32(axis.place[:5]),
-                *(np.int64(v) for v in (*axis.place[5:], self.count)), self.reach, endings, ranges,
+                cp.asarray((rays - index[0]).astype(np.int32)),
+                *_int32((*axis.origin, stride, *axis.shape)),
+                *(np.int64(v) for v in (*axis.steps, self.count)), self.reach, endings, ranges,
             )  # fmt: skip
         return ranges
 

@@ -256,17 +256,17 @@ __device__ double cast_one(const Byte *clear, int rows, int columns, double x, d
 
 // ---- Ratings of beams: `compute.likelihood.beam_model` ---------------------------------------
 
-enum Kind { EXPLAINED, SHORT, THROUGH, UNSEEN, ASTRAY };
+enum Kind { EXPLAINED, SHORT, THROUGH, IN_UNKNOWN, ASTRAY };
 
 // Rating of a beam of z m whose ray is r m long: equations (1) to (3) of `beam_model`.
 //
 // miss: distance from the end of the beam to where it should end, in m.
 __device__ __forceinline__ double rate_beam(const BeamModel &model, double z, double r, double miss,
-                                            bool is_unseen)
+                                            bool in_unknown)
 {
     const double hit = hit_density(miss / model.sigma, model.sigma);
     double p;
-    if (is_unseen)
+    if (in_unknown)
         p = model.unknown_hit_share * hit +
             (1.0 - model.unknown_hit_share) * model.fading * exp(-model.fading * fmax(z - r, 0.0));
     else if (z < r)
@@ -304,8 +304,8 @@ extern "C" __global__ void score(
     if (model.slack_share < 1.0) // else nothing can be behind a wall, and no ray need be cast
         r = cast_one(clear, rows, columns, x, y, along, across, max_range, ending) * cell;
     double wall = r;
-    const bool is_unseen = ending != WALL && z > r - model.slack;
-    if (is_unseen && ending == UNKNOWN)
+    const bool in_unknown = ending != WALL && z > r - model.slack;
+    if (in_unknown && ending == UNKNOWN)
         wall = cast_one(walls, rows, columns, x, y, along, across, max_range, wall_ending) * cell;
     const bool is_through = z > wall + model.slack + model.slack_share * z;
     double miss, slope_x, slope_y;
@@ -314,12 +314,12 @@ extern "C" __global__ void score(
     else
         miss = distance_at(field, rows - 2, columns - 2, x + z * along / cell,
                            y + z * across / cell, slope_x, slope_y) * cell;
-    ratings[i] = (float)rate_beam(model, z, r, miss, is_unseen);
+    ratings[i] = (float)rate_beam(model, z, r, miss, in_unknown);
     Byte kind;
     if (miss <= 3.0 * model.sigma && !is_through)
         kind = EXPLAINED;
-    else if (is_unseen)
-        kind = UNSEEN;
+    else if (in_unknown)
+        kind = IN_UNKNOWN;
     else if (is_through)
         kind = THROUGH;
     else

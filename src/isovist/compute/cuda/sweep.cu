@@ -138,7 +138,8 @@ extern "C" __global__ void __launch_bounds__(WARP *WARPS) sweep(
             const int s = (int)floor(0.5 + t * p);
             const int b = (int)floor(0.5 + t * (p + 0.5));
             const uint2 *words = codes + (long long)(i + 1) * row_words;
-            const uint2 word = window(words, bit_of(begin + a + pad, stride, per_stride, class_bits));
+            const uint2 word =
+                window(words, bit_of(begin + a + pad, stride, per_stride, class_bits));
             entry_bits = word.x | word.y;
             has_entry = entry_bits;
             entry_words[lane] = word;
