@@ -58,9 +58,7 @@ def furnished_hall(boxes: int) -> MeshMap:
     vertices = (corner.vertices - 0.5) * size @ turn.transpose(0, 2, 1) + place
     faces = corner.faces + 8 * np.arange(boxes)[:, None, None]
     hall = MeshMap.box([-36, -26, 0], [36, 26, 4])
-    return MeshMap.joined(
-        [hall, MeshMap.from_arrays(vertices.reshape(-1, 3), faces.reshape(-1, 3))]
-    )
+    return MeshMap.join([hall, MeshMap.from_arrays(vertices.reshape(-1, 3), faces.reshape(-1, 3))])
 
 
 def rays() -> Iterator[tuple[str, FloatArray, FloatArray]]:

@@ -36,7 +36,7 @@ def random_room(rng: np.random.Generator) -> MeshMap:
     for k in range(int(rng.integers(0, 3))):
         low = np.array([*(rng.uniform(0.2, 0.3) * size[:2] + 0.4 * k * size[:2]), 0.0])
         parts.append(MeshMap.box(low, low + rng.uniform(0.2, 0.7, 3)))
-    return MeshMap.joined(parts)
+    return MeshMap.join(parts)
 
 
 def try_cases(cases: int, seed: int = 0) -> Tally:

@@ -112,7 +112,7 @@ def logged_drive(data: Path, site: str) -> tuple[Any, Any, iv.Pose | None]:
     mount = None if place is None else iv.Pose(*place)
     log = iv.read_log(data / path, prefix=prefix, T_robot_sensor=mount)
     held_out = log.held_out is not None and site != "jarvis"
-    return iv.read_map(data / world), log.take(log.chosen(held_out=held_out)), mount
+    return iv.read_map(data / world), log.take(log.select(held_out=held_out)), mount
 
 
 def follow(data: Path, seed: int, number: int, site: str) -> Shard:

@@ -93,6 +93,8 @@ ROWS = (
     Row("name", "read_clouds", "read_cloud_log"),
     Row("name", "storeys", "building_floors"),
     Row("keyword", "VoxelMap.from_points(fewest)", "min_points"),
+    Row("attribute", "MeshMap.joined", "join"),
+    Row("attribute", "Log.chosen", "select"),
     Row("keyword", "Answer(advice)", reason=_REASONS),
     Row("keyword", "Belief(advice)", reason=_REASONS),
     Row("keyword", "Check(advice)", reason=_REASONS),

@@ -29,7 +29,7 @@ def test_a_cloud_is_built_described_and_searched(tmp_path):
 
 
 def test_bench_in_space_prints_the_rows_of_the_plane(tmp_path):
-    box = iv.MeshMap.joined(
+    box = iv.MeshMap.join(
         [iv.MeshMap.box((0, 0, 0), (5, 4, 2.5)), iv.MeshMap.box((1, 1, 0), (2, 1.5, 2))]
     )
     write_ply(tmp_path / "room.ply", box.vertices, box.faces.tolist())

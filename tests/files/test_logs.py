@@ -228,11 +228,11 @@ def straight(count, held_out=None):
 
 def test_scans_are_chosen_by_number():
     log = straight(10, np.arange(10) % 2 == 1)
-    assert log.chosen().tolist() == list(range(10))
-    assert log.chosen(every=4, start=1).tolist() == [1, 5, 9]
-    assert log.chosen(start=2, stop=7, held_out=True).tolist() == [3, 5]
-    assert log.chosen(every=2, held_out=True).tolist() == [1, 5, 9]
-    assert log.chosen(start=9, stop=10).tolist() == [9]
+    assert log.select().tolist() == list(range(10))
+    assert log.select(every=4, start=1).tolist() == [1, 5, 9]
+    assert log.select(start=2, stop=7, held_out=True).tolist() == [3, 5]
+    assert log.select(every=2, held_out=True).tolist() == [1, 5, 9]
+    assert log.select(start=9, stop=10).tolist() == [9]
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_scans_are_chosen_by_number():
 )  # fmt: skip
 def test_a_choice_that_cannot_be_made_is_said(options, held_out, field, code):
     with refused(field, code):
-        straight(10, held_out).chosen(**options)
+        straight(10, held_out).select(**options)
 
 
 @pytest.mark.parametrize(

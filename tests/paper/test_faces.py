@@ -104,7 +104,7 @@ def box_and_cube():
 
 
 def cube_world():
-    return MeshMap.joined([MeshMap.box((0, 0, 0), SIZE), MeshMap.box(LOW, HIGH)])
+    return MeshMap.join([MeshMap.box((0, 0, 0), SIZE), MeshMap.box(LOW, HIGH)])
 
 
 def test_a_box_with_a_cube_agrees_with_an_independent_integral():

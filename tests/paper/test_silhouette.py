@@ -49,7 +49,7 @@ def occluding(seed, blocks=4):
         centre = [1.7 * np.cos(angle), 1.7 * np.sin(angle), rng.uniform(-0.5, 0.5)]
         vertices = block.vertices @ turn.T + centre
         parts.append(MeshMap.from_arrays(vertices, block.faces, reflectance=block.reflectance))
-    return MeshMap.joined(parts)
+    return MeshMap.join(parts)
 
 
 def sloping(room):
@@ -157,7 +157,7 @@ def test_the_rim_on_a_plane_has_the_integral_of_its_circle():
 def edge_on():
     """A block whose upper side is 1 cm below the eye: sums over directions hardly meet it."""
     block = MeshMap.box([0.6, -0.5, -1.0], [1.8, 0.9, POINT[2] - 0.01])
-    return MeshMap.joined([MeshMap.box([-3, -4, -1.5], [4, 3, 1.7]), block])
+    return MeshMap.join([MeshMap.box([-3, -4, -1.5], [4, 3, 1.7]), block])
 
 
 @pytest.mark.parametrize(

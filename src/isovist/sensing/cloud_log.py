@@ -1,7 +1,7 @@
-"""A log in space: clouds of points in the order of a drive, with the odometry of their moments.
+"""A log of a drive in 3D: point clouds with the odometry of their times.
 
-Clouds are large, so a log holds where they are and reads each when it is asked for; in the order of
-the drive that costs one pass.
+Clouds are large, so a log reads each one when it is needed.  In the order of the drive that is one
+pass over the file.
 """
 
 from collections.abc import Callable
@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from isovist.arrays import FloatArray, IntArray, readonly
+from isovist.errors import InputError
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.log import choose_scans
+from isovist.sensing.log import select_scans
 
 Reader = Callable[[int], CloudScan]
 
@@ -23,14 +24,14 @@ class CloudLog:
 
     Attributes:
         times: Time of each cloud in s, shape (m,).  Read-only.
-        odometry: T_odom_robot, an array of m poses, or `None` where nothing tells it.
-        read: Function that returns the cloud with a given number, as the sensor saw it.
-        numbers: Number by which `read` knows each of the m clouds, shape (m,).  Read-only.
-        T_robot_sensor: Where the sensor sits on the robot.
+        odometry: T_odom_robot, an array of m poses, or `None` without odometry.
+        read: Function that returns the cloud with a given number, in the frame of the sensor.
+        numbers: Number of each of the m clouds for `read`, shape (m,).  Read-only.
+        T_robot_sensor: Pose of the sensor on the robot.
         frame: Name of the robot's frame.
         truth: T_map_robot, an array of m poses, or `None`.
-        blind: How many clouds were left out, since they had too few returns.
-        outside: How many were left out, since odometry had not begun or had ended.
+        blind: Number of clouds that were left out with too few returns.
+        outside: Number of clouds that were left out before or after the odometry.
     """
 
     times: FloatArray
@@ -52,8 +53,8 @@ class CloudLog:
 
     def scan(self, index: int) -> CloudScan:
         """Return one of the clouds as a scan with the mounting pose of its sensor."""
-        seen = self.read(int(self.numbers[index]))
-        return replace(seen, T_robot_sensor=self.T_robot_sensor, frame=self.frame)
+        scan = self.read(int(self.numbers[index]))
+        return replace(scan, T_robot_sensor=self.T_robot_sensor, frame=self.frame)
 
     def odometry_at(self, index: int) -> Pose3 | None:
         """Return the odometry pose T_odom_robot at a scan, or `None` without odometry."""
@@ -63,13 +64,13 @@ class CloudLog:
         """Return the true pose T_map_robot at a scan, or `None` where it is unknown."""
         return None if self.truth is None else self.truth[index]
 
-    def held(self) -> "CloudLog":
+    def in_memory(self) -> "CloudLog":
         """Return the log with every cloud in memory, so that its files may be deleted."""
         clouds = [self.read(int(number)) for number in self.numbers]
         return replace(self, read=clouds.__getitem__, numbers=np.arange(len(clouds)))
 
     def take(self, index: IntArray) -> "CloudLog":
-        """Return a log of some of the clouds, by their numbers, in this order."""
+        """Return a log of the clouds with the given numbers, in this order."""
         return replace(
             self,
             times=self.times[index],
@@ -78,8 +79,12 @@ class CloudLog:
             truth=None if self.truth is None else self.truth[index],
         )
 
-    def chosen(
+    def select(
         self, *, every: int = 1, start: int = 0, stop: int | None = None, held_out: bool = False
     ) -> IntArray:
-        """Return the numbers of the selected clouds; the arguments are those of `Log.chosen`."""
-        return choose_scans(len(self), None, every, start, stop, held_out)
+        """Return the numbers of the selected clouds; the arguments are those of `Log.select`."""
+        if held_out:
+            raise InputError(
+                "This log does not say which of its scans are in the map.", code="missing"
+            )
+        return select_scans(len(self), every, start, stop)

@@ -1,8 +1,8 @@
-"""What a lidar in space saw: points in the frame of the sensor.
+"""3D scans: points in the frame of the sensor.
 
-A cloud says nothing of beams that did not return, so directions without a point are unseen, never
-far.  Points that are not finite, lie at the origin (how sensors write a missing return), or outside
-[`range_min`, `range_max`) are left out.
+A cloud tells nothing about beams without a return: a direction without a point is unknown, not
+free.  Points that are not finite, lie at the origin (how sensors write a missing return), or are
+outside [`range_min`, `range_max`) are left out.
 """
 
 from dataclasses import dataclass, field, replace
@@ -35,12 +35,12 @@ class CloudScan:
         intensities: Strength of each return, in the units of the map, shape (k,), or `None`.
         range_min: Smallest distance the sensor reports, in m.
         range_max: Largest distance the sensor reports, in m.
-        T_robot_sensor: Where the sensor sits on the robot.
+        T_robot_sensor: Pose of the sensor on the robot.
         roll: Roll of the robot against gravity, in rad, from an inertial sensor; 0 if unknown.
-        pitch: Pitch of the robot against gravity, in rad, likewise.
-        frame: Name of the robot's frame, which an answer gives the pose of; empty without one.
-        times: When each return came, in s after the moment that the scan is of, shape (k,), or
-            `None`: all at once.  Read-only.
+        pitch: Pitch of the robot against gravity, in rad, from an inertial sensor; 0 if unknown.
+        frame: Name of the robot's frame, whose pose an answer gives; may be empty.
+        times: Time of each return in s after the time of the scan, shape (k,), or `None` if they
+            are simultaneous.  Read-only.
     """
 
     points: FloatArray
@@ -76,7 +76,7 @@ class CloudScan:
             valid = (ranges > MIN_RANGE) & (ranges >= self.range_min) & (ranges < self.range_max)
         if valid.sum() < MIN_RETURNS:
             raise InputError(
-                f"A scan in space needs at least {MIN_RETURNS} returns, got {valid.sum()} among "
+                f"A 3D scan needs at least {MIN_RETURNS} returns, got {valid.sum()} among "
                 f"{len(points)} points: the others are not finite, at the origin or outside "
                 f"[{self.range_min:g}, {self.range_max:g}) m."
                 f"{in_millimetres(ranges, self.range_min, self.range_max)}",
@@ -97,19 +97,20 @@ class CloudScan:
 
     def within(self, limit: float) -> "CloudScan | None":
         """Return the scan without returns beyond `limit` (m), or `None` if too few are left."""
-        kept = self.distances <= limit
-        if kept.all():
+        is_short = self.distances <= limit
+        if is_short.all():
             return self
-        if kept.sum() < MIN_RETURNS:
+        if is_short.sum() < MIN_RETURNS:
             return None
-        strengths = None if self.intensities is None else self.intensities[kept]
-        times = None if self.times is None else self.times[kept]
-        return replace(self, points=self.points[kept], intensities=strengths, times=times)
+        strengths = None if self.intensities is None else self.intensities[is_short]
+        times = None if self.times is None else self.times[is_short]
+        return replace(self, points=self.points[is_short], intensities=strengths, times=times)
 
     def straighten(self, motion: AnyPose, seconds: float) -> "CloudScan":
-        """Return the scan without motion distortion, as taken from the sensor pose at time 0.
+        """Return the scan without motion distortion, as if taken from the sensor pose at time 0.
 
-        The sensor is taken to move and to turn at even pace; a scan without times stays as it is.
+        The sensor is assumed to move and turn at constant speed.  A scan without times is returned
+        as it is.
 
         Args:
             motion: Motion of the sensor within `seconds`, T_before_after.
@@ -125,9 +126,9 @@ class CloudScan:
         length = float(np.linalg.norm(axis))
         turn = 2.0 * np.arctan2(length, step.quaternion[3]) * share
         K = np.cross(axis / max(length, TIE), np.eye(3))  # p K = axis × p
-        once = self.points @ K
-        points = self.points + np.sin(turn)[:, None] * once
-        points += (1.0 - np.cos(turn))[:, None] * (once @ K) + share[:, None] * step.position
+        rotated = self.points @ K
+        points = self.points + np.sin(turn)[:, None] * rotated
+        points += (1.0 - np.cos(turn))[:, None] * (rotated @ K) + share[:, None] * step.position
         return replace(self, points=points, range_min=0.0, range_max=np.inf, times=None)
 
     def mirrored(self) -> "CloudScan":
@@ -176,14 +177,14 @@ class CloudScan:
         """Return indices of returns spread evenly over directions, one for each bin with returns.
 
         Bins are `width` rad of azimuth and of elevation in the level frame.  The return nearest to
-        the middle of a bin stands for it: the nearest one to the sensor would favour clutter.  Of
-        returns equally near to the middle, to a billionth of a bin, the last does; one on the edge
-        of two bins belongs to the upper.
+        the middle of a bin represents it; the one nearest to the sensor would favour clutter.  Of
+        returns equally near to the middle, to a billionth of a bin, the last one is taken.  A
+        return on the edge of two bins belongs to the upper one.
         """
-        known = _spreads(self)
-        if width not in known:
-            known[width] = readonly(self._spread(width))
-        return known[width]
+        cache = _spreads(self)
+        if width not in cache:
+            cache[width] = readonly(self._spread(width))
+        return cache[width]
 
     def _spread(self, width: float) -> IntArray:
         p = self.level_points
@@ -193,11 +194,11 @@ class CloudScan:
         u, v = (azimuth / (2.0 * np.pi) + 0.5) * columns, (elevation + 0.5 * np.pi) / width
         # Angles of a lidar are even, so edges and ties are common: rounding must not decide them.
         left, row = np.floor(u + TIE), np.floor(v + TIE).astype(np.int64)
-        off = np.round(((u - left - 0.5) ** 2 + (v - row - 0.5) ** 2) / TIE)
+        gap = np.round(((u - left - 0.5) ** 2 + (v - row - 0.5) ** 2) / TIE)
         number = row * columns + left.astype(np.int64) % columns
         nearest = np.full(int(number.max()) + 1, np.inf)
-        np.minimum.at(nearest, number, off)
-        best = np.flatnonzero(off == nearest[number])
+        np.minimum.at(nearest, number, gap)
+        best = np.flatnonzero(gap == nearest[number])
         last = np.full(nearest.size, -1)
         np.maximum.at(last, number[best], best)
         return np.sort(last[last >= 0])
@@ -205,28 +206,26 @@ class CloudScan:
     def spread_out(self, side: float) -> IntArray:
         """Return indices of returns spread evenly over 3D, one for each cube with returns.
 
-        Cubes of `side` m lie around the sensor in the level frame; the return nearest to the middle
-        of a cube stands for it.
+        Cubes of `side` m lie around the sensor in the level frame.  The return nearest to the
+        middle of a cube represents it.
         """
-        known = _spreads(self)
-        if -side not in known:
+        cache = _spreads(self)
+        if -side not in cache:
             p = self.level_points / side
             cube = np.floor(p).astype(np.int64)
-            off = ((p - cube - 0.5) ** 2).sum(axis=1)
+            gap = ((p - cube - 0.5) ** 2).sum(axis=1)
             cube -= cube.min(axis=0)
-            _, deep, wide = (int(n) + 1 for n in cube.max(axis=0))
-            number = (cube[:, 0] * deep + cube[:, 1]) * wide + cube[:, 2]
-            order = np.lexsort((off, number))
+            _, rows, levels = (int(n) + 1 for n in cube.max(axis=0))
+            number = (cube[:, 0] * rows + cube[:, 1]) * levels + cube[:, 2]
+            order = np.lexsort((gap, number))
             first = np.diff(number[order], prepend=-1) > 0
-            known[-side] = readonly(np.sort(order[first]))
-        return known[-side]
+            cache[-side] = readonly(np.sort(order[first]))
+        return cache[-side]
 
 
 @once_for_each
 def _level_frames(scan: CloudScan) -> tuple[Pose3, Pose3, Pose3]:
-    """The sensor and the robot in the level frame, and that in the frame of the robot: every step
-    of a search asks for them.
-    """
+    """Return the sensor and the robot in the level frame, and that in the frame of the robot."""
     tilt = Pose3(roll=scan.roll, pitch=scan.pitch)
     level = Pose3.from_quaternion((tilt @ scan.T_robot_sensor).quaternion, np.zeros(3))
     robot = level @ scan.T_robot_sensor.inverse
@@ -240,7 +239,7 @@ def _level_points(scan: CloudScan) -> FloatArray:
 
 @once_for_each
 def _spreads(scan: CloudScan) -> dict[float, IntArray]:
-    """What `spread` has said of a scan, by width: it is asked the same at every step."""
+    """Return the cache of `spread` by width, since each step of a search needs the same."""
     del scan
     return {}
 
@@ -253,5 +252,5 @@ def check_tilt(roll: float, pitch: float) -> None:
             ("roll", "pitch"),
             "must tilt the robot by less than 90°, "
             f"got {np.degrees(np.arccos(upright)):.0f}°. "
-            "A sensor that lies on its side says so by `T_robot_sensor`.",
+            "Give the attitude of a sensor that lies on its side in `T_robot_sensor`.",
         )

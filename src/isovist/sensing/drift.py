@@ -1,21 +1,20 @@
-"""How odometry goes astray: errors that grow with travel, with turning and with time."""
+"""The error model of odometry: errors grow with distance, turning and time."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose, swing, way_of
+from isovist.settings import Settings, unvaried
 
-MAX_SIGMA = 1e9
-"""Beyond this a standard deviation in m or rad is none, and its square may be infinite."""
 DEFAULT_ELAPSED = 1.0
-"""Time between two updates that say none, in s: about that of the logs that `Drift` is from."""
+"""Time between two updates without stamps, in s: about that of the logs that `Drift` is from."""
+_RANGE = (1e-12, 1e9)
 
 
 @dataclass(frozen=True, slots=True)
-class Drift:
+class Drift(Settings):
     """The standard deviations of odometry errors, per root of distance, turn or time.
 
     Errors of pieces of the path are independent, so variances grow with its length: after s m
@@ -25,37 +24,41 @@ class Drift:
         along: Standard deviation of the distance, in m per √m.
         heading: Standard deviation of the heading from driving, in rad per √m.
         turning: Standard deviation of the heading from turning, in rad per √rad.
-        still: Standard deviation of x and y of a robot that seems not to move, in m per √s; times
-            0.3 it is that of its heading, in rad per √s.
+        still: Standard deviation of x and y of a robot that does not move by odometry, in m per
+            √s.
+        still_heading: Standard deviation of the heading of such a robot, in rad per m of `still`.
     """
 
-    along: float = 0.05
-    heading: float = 0.05
-    turning: float = 0.08
-    still: float = 0.003
-
-    def __post_init__(self) -> None:
-        for name in ("along", "heading", "turning", "still"):
-            value = getattr(self, name)
-            if not 0.0 < value <= MAX_SIGMA:
-                raise InputError.about(name, f"must be a positive number, got {value}.")
+    # fmt: off
+    along: float = unvaried(
+        0.05, unit="m per √m", range=_RANGE, raises="wheels that slip count as likely")
+    heading: float = unvaried(
+        0.05, unit="rad per √m", range=_RANGE, raises="paths that bend count as likely")
+    turning: float = unvaried(
+        0.08, unit="rad per √rad", range=_RANGE, raises="turns count as less exact")
+    still: float = unvaried(
+        0.003, unit="m per √s", range=_RANGE, raises="a robot at rest becomes uncertain sooner")
+    still_heading: float = unvaried(
+        0.3, unit="rad/m", range=_RANGE, raises="the heading of a robot at rest drifts sooner")
+    # fmt: on
 
     def covariance(self, motion: AnyPose, elapsed: float = DEFAULT_ELAPSED) -> FloatArray:
         """Return the covariance of a motion in its coordinates, in m² and rad².
 
         The coordinates are (x, y, yaw) in 2D and (x, y, yaw, z, roll, pitch) in 3D.  Errors along
-        and across the motion are equal; what errors of the heading do to the position along the
-        path is not in it (`carry`).
+        and across the motion are equal.  `carry` adds the effect of heading errors on the position.
 
         Args:
             motion: The motion by odometry.
             elapsed: Duration of the motion, in s.
         """
-        way, turn = way_of(motion)
-        place = self.still**2 * elapsed + self.along**2 * way
-        angle = (self.still * 0.3) ** 2 * elapsed + self.heading**2 * way + self.turning**2 * turn
-        plane = [place, place, angle]
-        return np.diag(plane if isinstance(motion, Pose) else [*plane, place, angle, angle])
+        length, turn = way_of(motion)
+        position = self.still**2 * elapsed + self.along**2 * length
+        still = (self.still * self.still_heading) ** 2 * elapsed
+        angle = still + self.heading**2 * length + self.turning**2 * turn
+        variances = [position, position, angle]
+        is_2d = isinstance(motion, Pose)
+        return np.diag(variances if is_2d else [*variances, position, angle, angle])
 
     def carry(
         self,
@@ -66,20 +69,20 @@ class Drift:
     ) -> tuple[FloatArray, FloatArray]:
         """Move poses, shape (K, D), and their covariances, shape (K, n, n), by a motion.
 
-        Errors of the heading come up all along the way and turn what is left of it.  Simpson's
-        rule over its start, middle and end has them exactly on a straight one.  Where roll and
-        pitch are not among the n, both frames of the motion are level, and stay so.
+        Heading errors arise along the whole path and turn the rest of it.  Simpson's rule over
+        its start, middle and end is exact on a straight path.  If the n coordinates are without
+        roll and pitch, both frames of the motion are level.
         """
         n = spreads.shape[-1]
         before = type(motion).from_vector(poses)
         after = before @ motion
-        moved = np.array(after.vector)
-        moved[:, n:] = 0.0
+        vectors = np.array(after.vector)
+        vectors[:, n:] = 0.0
         Q = self.covariance(motion, elapsed)[:n, :n]
         A = swing(before, after, n)
         middle = 0.5 * (A + np.eye(n))
         early = A @ (spreads + Q / 6.0) @ A.swapaxes(1, 2)
-        return moved, early + middle @ (Q / 1.5) @ middle.swapaxes(1, 2) + Q / 6.0
+        return vectors, early + middle @ (Q / 1.5) @ middle.swapaxes(1, 2) + Q / 6.0
 
     def simulate(self, motion: Pose, random: np.random.Generator) -> Pose:
         """Return the motion with random errors, as such odometry would report it."""

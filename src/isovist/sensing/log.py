@@ -1,7 +1,7 @@
-"""A log of a drive in 2D: scans with the odometry of their moments.
+"""A log of a drive in 2D: scans with the odometry of their times.
 
-A log is held in memory with 4 bytes per beam: an hour of a lidar with 1000 beams at 10 Hz takes
-144 MB.  Intensities are not kept.
+A log takes 4 bytes per beam in memory: an hour of a lidar with 1000 beams at 10 Hz takes
+144 MB.  It has no intensities.
 """
 
 from dataclasses import dataclass, field, replace
@@ -12,10 +12,12 @@ import numpy as np
 from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray, as_floats, readonly
 from isovist.errors import InputError
 from isovist.poses import Pose
+from isovist.renamed import accept_old_names
 from isovist.sensing.scan import Scan
 from isovist.sensing.scan_set import ScanSet
 
 
+@accept_old_names
 @dataclass(frozen=True, slots=True, eq=False)
 class Log:
     """A log of 2D scans in the order of a drive, each with odometry at its time.
@@ -23,16 +25,18 @@ class Log:
     Attributes:
         times: Time of each scan in s, as the log stamps them, shape (m,).  Read-only.
         odometry: T_odom_robot as x, y (m) and yaw (rad), shape (m, 3).  Read-only.
-        readings: Ranges in m, scan after scan, missing returns too.  Read-only.
-        starts: Where the readings of each scan begin, and the end, shape (m + 1,).  Read-only.
-        beams: First bearing and step (rad), least and largest range (m), shape (m, 4).  Read-only.
-        T_robot_sensor: Where the sensor sits on the robot.
+        readings: Ranges in m, scan after scan, with missing returns.  Read-only.
+        starts: Index of the first reading of each scan, and the end, shape (m + 1,).  Read-only.
+        beams: First bearing and step (rad), minimum and maximum range (m), shape (m, 4).
+            Read-only.
+        T_robot_sensor: Pose of the sensor on the robot.
         frame: Name of the robot's frame.
         truth: T_map_robot, shape (m, 3), or `None`.  Read-only.
         held_out: Which scans did not go into the map, shape (m,), or `None`.  Read-only.
-        sweep: Time that the sensor takes for one scan, in s, to straighten it; 0 leaves it be.
-        blind: How many scans were left out, since they had no valid beam.
-        outside: How many were left out, since odometry had not begun or had ended.
+        sweep: Time that the sensor takes for one scan, in s, to straighten it; 0 for no
+            straightening.
+        blind: Number of scans that were left out without a valid beam.
+        outside: Number of scans that were left out before or after the odometry.
     """
 
     times: FloatArray
@@ -70,11 +74,10 @@ class Log:
             limits = self.beams[:, 2:].astype(np.float32)
         beams = np.concatenate([self.beams[:, :2], limits], axis=1)
         object.__setattr__(self, "beams", beams)
-        for array in (self.times, self.odometry, self.readings, self.starts, self.beams):
-            readonly(array)
-        for known in (self.truth, self.held_out):
-            if known is not None:
-                readonly(known)
+        for array in (self.times, self.odometry, self.readings, self.starts, self.beams,
+                      self.truth, self.held_out):  # fmt: skip
+            if array is not None:
+                readonly(array)
 
     @classmethod
     def from_set(
@@ -88,7 +91,7 @@ class Log:
         """Make a log from one sensor's scans with times, without scans that lack a valid beam."""
         assert scans.times is not None
         m, n = scans.ranges.shape
-        with np.errstate(over="ignore"):  # what is beyond all measure becomes infinite: missing
+        with np.errstate(over="ignore"):  # values too large for float32 become infinite: missing
             readings = scans.ranges.astype(np.float32).ravel()
         step = scans.bearings[1] - scans.bearings[0] if n > 1 else 0.0
         split = scans.in_map_split
@@ -118,11 +121,11 @@ class Log:
         if self.sweep == 0.0 or len(self) < 3:
             return scan
         motion = self._during_sweep(index)
-        # A sensor that turns clockwise saw the last of its sorted bearings first.
+        # A sensor that turns clockwise measures the last of its sorted bearings first.
         return scan.straighten(motion if step > 0.0 else motion.inverse)
 
     def _during_sweep(self, index: int) -> Pose:
-        """T_first_last of the sensor in one sweep, at the pace from the scan before to the next."""
+        """Return T_first_last of the sensor in one sweep, by the odometry around the scan."""
         a = min(max(index - 1, 0), len(self) - 3)
         before, after = (
             Pose.from_vector(self.odometry[k]) @ self.T_robot_sensor for k in (a, a + 2)
@@ -131,7 +134,7 @@ class Log:
         return Pose.from_vector(share * (before.inverse @ after).vector)
 
     def take(self, index: IntArray) -> "Log":
-        """Return a log of some of the scans, by their numbers, in this order."""
+        """Return a log of the scans with the given numbers, in this order."""
         pieces = [self.readings[self.starts[i] : self.starts[i + 1]] for i in index]
         return replace(
             self,
@@ -148,44 +151,63 @@ class Log:
         """Return the last scans up to a time, and the robot's motions from each to the next.
 
         Args:
-            at: Time of the last of them, in s after the first scan; `None` for the end of the log.
+            at: Time of the last scan, in s after the first of the log; `None` for its end.
             count: Number of scans.
-            apart: Least distance between two of them by odometry, in m.
+            apart: Minimum distance between two scans by odometry, in m.
+
+        Raises:
+            InputError: If the log has fewer such scans.
         """
         if count < 1:
             raise InputError(f"At least 1 scan must be taken, got {count}.", field="count")
         if not 0.0 <= apart < np.inf:
-            raise InputError(f"Scans must be 0 m apart or more, got {apart:g}.", field="apart")
+            raise InputError.about("apart", f"must be 0 m or more, got {apart:g}.")
         last = len(self) - 1
         if at is not None:
             last = int(np.argmin(np.abs(self.times - self.times[0] - at)))
         poses = [Pose.from_vector(row) for row in self.odometry[: last + 1]]
-        chosen = [last]
+        index = [last]
         for k in range(last - 1, -1, -1):
-            step = poses[k].inverse @ poses[chosen[0]]
-            if len(chosen) < count and np.hypot(step.x, step.y) >= apart:
-                chosen.insert(0, k)
-        if len(chosen) < count:
+            step = poses[k].inverse @ poses[index[0]]
+            if len(index) < count and np.hypot(step.x, step.y) >= apart:
+                index.insert(0, k)
+        if len(index) < count:
             raise InputError(
-                f"The log has {len(chosen)} scan{'s' if len(chosen) > 1 else ''} {apart:g} m apart "
-                f"until then, and {count} are asked for. Take fewer, or nearer to each other.",
+                f"The log has {len(index)} scan{'s' if len(index) > 1 else ''} {apart:g} m apart "
+                f"until then, and {count} are needed. Take fewer, or nearer to each other.",
                 code="too_large",
             )
-        steps = [poses[a].inverse @ poses[b] for a, b in pairwise(chosen)]
-        return [self.scan(k) for k in chosen], steps
+        steps = [poses[a].inverse @ poses[b] for a, b in pairwise(index)]
+        return [self.scan(k) for k in index], steps
 
-    def chosen(
+    def select(
         self, *, every: int = 1, start: int = 0, stop: int | None = None, held_out: bool = False
     ) -> IntArray:
-        """Return the numbers of the selected scans: every so many from `start` to before `stop`.
+        """Return the numbers of every N-th scan from `start` to before `stop`.
 
         Args:
-            every: 1 for all.
-            start: The first one.
-            stop: The one after the last; `None` for the end.
-            held_out: Only those that did not go into the map.
+            every: N; 1 for all scans.
+            start: The first number.
+            stop: The number after the last; `None` for the end.
+            held_out: Select only from scans that did not go into the map.
+
+        Raises:
+            InputError: If there are no such scans.
         """
-        return choose_scans(len(self), self.held_out, every, start, stop, held_out)
+        index = select_scans(len(self), every, start, stop)
+        if not held_out:
+            return index
+        if self.held_out is None:
+            raise InputError(
+                "This log does not say which of its scans are in the map.", code="missing"
+            )
+        index = np.arange(len(self))[start:stop]
+        index = index[self.held_out[index]][::every]
+        if index.size == 0:
+            raise InputError(
+                "None of the selected scans is held out: all are in the map.", code="empty"
+            )
+        return index
 
     def odometry_at(self, index: int) -> Pose:
         """Return the odometry pose T_odom_robot at one of the scans."""
@@ -196,13 +218,8 @@ class Log:
         return None if self.truth is None else Pose.from_vector(self.truth[index])
 
 
-def choose_scans(
-    count: int, free: BoolArray | None, every: int, start: int, stop: int | None, held_out: bool
-) -> IntArray:
-    """Return the numbers of the selected scans out of `count`; see `Log.chosen`.
-
-    Scans that are `free` did not go into the map.
-    """
+def select_scans(count: int, every: int, start: int, stop: int | None) -> IntArray:
+    """Return every N-th number from `start` to before `stop`, out of `count` scans."""
     if every < 1:
         raise InputError.about("every", f"must be 1 or more, got {every}.")
     if not 0 <= start < count or (stop is not None and not start < stop <= count):
@@ -211,15 +228,4 @@ def choose_scans(
             f"must satisfy 0 ≤ start < stop ≤ {count}, the number of "
             f"scans, got {start} and {count if stop is None else stop}.",
         )
-    which = np.arange(count)[start:stop]
-    if held_out:
-        if free is None:
-            raise InputError(
-                "This log does not say which of its scans are in the map.", code="missing"
-            )
-        which = which[free[which]]
-        if which.size == 0:
-            raise InputError(
-                "None of the scans asked for is held out: all are in the map.", code="empty"
-            )
-    return which[::every]
+    return np.arange(count)[start:stop:every]

@@ -1,4 +1,4 @@
-"""What the robot saw: ranges along bearings, and which of them mean anything."""
+"""2D scans: ranges along bearings, and which of them are valid."""
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -25,10 +25,9 @@ SAME_BEARING = 1e-6
 class Scan:
     """A 2D scan: one sweep of a planar range sensor.
 
-    A return that is NaN, infinite, 0 (below 1 nm), below `range_min`, or at or above `range_max` is
-    missing: it is masked, never taken for a distance.  Bearings are sorted, counter-clockwise, in
-    the frame of the sensor; beams that repeat a bearing (a full turn that closes on itself, a
-    sensor that reports two returns) are kept and share its angle.
+    A range that is NaN, infinite, 0, below `range_min`, or at or above `range_max` is missing: its
+    beam is masked.  Bearings are sorted, counter-clockwise, in the frame of the sensor.  Several
+    beams may have one bearing, as in a full turn or with two returns; they share its angle.
 
     Attributes:
         bearings: Direction of each beam in rad, ascending, shape (m,).  Read-only.
@@ -37,10 +36,10 @@ class Scan:
         range_min: Smallest distance the sensor reports, in m.
         range_max: Largest distance the sensor reports, in m; `inf` when unknown.
         intensities: Strength of each return, or `None`.  Read-only.
-        T_robot_sensor: Where the sensor sits on the robot.
-        frame: Name of the robot's frame, which an answer gives the pose of; empty without one.
-        sigmas: Standard deviation of each range in m, 0 or more, where the sensor says it: it comes
-            on top of that of the model, so beams that err count for less; or `None`.  Read-only.
+        T_robot_sensor: Pose of the sensor on the robot.
+        frame: Name of the robot's frame, whose pose an answer gives; may be empty.
+        sigmas: Standard deviation of each range in m, 0 or more, or `None`.  It is added to that
+            of the beam model, so uncertain beams count less.  Read-only.
     """
 
     bearings: FloatArray
@@ -72,8 +71,7 @@ class Scan:
         if not isinstance(self.T_robot_sensor, Pose):
             raise InputError.about(
                 "T_robot_sensor",
-                "of a scan of the plane must be Pose(x, y, yaw), "
-                f"got {type(self.T_robot_sensor).__name__}.",
+                f"of a 2D scan must be Pose(x, y, yaw), got {type(self.T_robot_sensor).__name__}.",
             )
         with np.errstate(invalid="ignore"):
             valid = np.isfinite(ranges) & (ranges > MIN_RANGE)
@@ -113,40 +111,53 @@ class Scan:
     ) -> "Scan":
         """Make a scan from the fields of a ROS LaserScan.
 
-        Beam k points to angle_min + k·angle_increment.
+        Args:
+            angle_min: Bearing of the first beam, in rad.
+            angle_increment: Angle from each beam to the next, in rad.
+            ranges: Distance along each beam in m, shape (m,).
+            range_min: Smallest distance the sensor reports, in m.
+            range_max: Largest distance the sensor reports, in m.
+            intensities: Strength of each return, shape (m,), or `None`.
+            T_robot_sensor: Pose of the sensor on the robot; the centre of the robot if `None`.
+            sigmas: Standard deviation of each range in m, shape (m,), or `None`.
 
-        `T_robot_sensor` says where the sensor sits on the robot; `None` is its centre.  `sigmas`
-        are the standard deviations of the ranges, in m.
+        Raises:
+            InputError: If the shapes differ, or no range is valid.
         """
         values = np.asarray(ranges, dtype=np.float64)
         if values.ndim != 1:
             raise InputError.about(
                 "ranges", f"must be one row of numbers, got shape {values.shape}."
             )
-        with np.errstate(over="ignore"):  # what is infinite is refused below
+        with np.errstate(over="ignore"):  # infinite bearings are refused below
             bearings = np.float64(angle_min) + angle_increment * np.arange(float(values.size))
-        strengths = None if intensities is None else np.asarray(intensities, dtype=np.float64)
-        place = Pose() if T_robot_sensor is None else T_robot_sensor
-        own = None if sigmas is None else np.asarray(sigmas, dtype=np.float64)
-        return cls(bearings, values, range_min, range_max, strengths, place, sigmas=own)
+        return cls(
+            bearings,
+            values,
+            range_min,
+            range_max,
+            None if intensities is None else np.asarray(intensities, dtype=np.float64),
+            Pose() if T_robot_sensor is None else T_robot_sensor,
+            sigmas=None if sigmas is None else np.asarray(sigmas, dtype=np.float64),
+        )
 
     def straighten(self, motion: Pose) -> "Scan":
-        """Return the scan without motion distortion, as taken in the middle of its sweep.
+        """Return the scan without motion distortion, as if taken in the middle of its sweep.
 
-        Beams are taken to follow each other at even pace, counter-clockwise.
+        The beams are assumed to be counter-clockwise, with equal times between them.
 
         Args:
             motion: Motion of the sensor from the first to the last beam, T_first_last.
         """
         b, r = self.bearings, self.ranges
         span = b[-1] - b[0]
-        late = (b - b[0]) / span - 0.5 if span > 0.0 else np.zeros_like(b)
-        # The velocity is even in the frame of the sensor in the middle of the sweep.
-        along = Pose(yaw=-motion.yaw / 2.0).apply([motion.x, motion.y])
-        turned = b + late * motion.yaw
-        x, y = r * np.cos(turned) + late * along[0], r * np.sin(turned) + late * along[1]
-        # Bearings stay near what they were, also where they pass ±π.
-        bearings = np.where(self.valid, b + wrap_angle(np.arctan2(y, x) - b), turned)
+        delay = (b - b[0]) / span - 0.5 if span > 0.0 else np.zeros_like(b)
+        # The velocity is constant in the frame of the sensor in the middle of the sweep.
+        shift = Pose(yaw=-motion.yaw / 2.0).apply([motion.x, motion.y])
+        rotated = b + delay * motion.yaw
+        x, y = r * np.cos(rotated) + delay * shift[0], r * np.sin(rotated) + delay * shift[1]
+        # The correction is small, also for bearings that pass ±π.
+        bearings = np.where(self.valid, b + wrap_angle(np.arctan2(y, x) - b), rotated)
         ranges = np.where(self.valid, np.hypot(x, y), np.inf)
         return replace(self, bearings=bearings, ranges=ranges, range_min=0.0, range_max=np.inf)
 
@@ -198,15 +209,15 @@ class Scan:
 
     def within(self, limit: float) -> "Scan | None":
         """Return the scan without beams longer than `limit` (m), or `None` if none is left."""
-        kept = self.valid & (self.ranges <= limit)
-        if np.count_nonzero(kept) == np.count_nonzero(self.valid):
+        is_short = self.valid & (self.ranges <= limit)
+        if np.count_nonzero(is_short) == np.count_nonzero(self.valid):
             return self
-        ranges = np.where(kept, self.ranges, np.nan)
-        return replace(self, ranges=ranges) if kept.any() else None
+        ranges = np.where(is_short, self.ranges, np.nan)
+        return replace(self, ranges=ranges) if is_short.any() else None
 
     @property
     def T_level_robot(self) -> Pose:
-        """The pose of the robot in the frame of the sensor, whose pose a search finds."""
+        """The pose of the robot in the frame of the sensor."""
         return self.T_robot_sensor.inverse
 
     @property
@@ -234,27 +245,27 @@ class Scan:
     def beam_widths(self) -> FloatArray:
         """The angle that each beam covers, shape (m,), in rad.
 
-        A beam owns half the angle to each neighbour, but at most 0.75 times the median spacing on
-        either side, so that a hole between beams stays a hole.  Beams that repeat a bearing share
-        what it owns.
+        A beam covers half the angle to each neighbour, but at most 0.75 times the median spacing
+        on either side, so that a hole between beams stays a hole.  Beams with one bearing share
+        its angle.
         """
         gaps = np.diff(self.bearings)
-        apart = gaps > SAME_BEARING
-        if not apart.any():
+        is_step = gaps > SAME_BEARING
+        if not is_step.any():
             return np.zeros_like(self.bearings)
-        usual = float(np.median(gaps[apart]))
+        spacing = float(np.median(gaps[is_step]))
         seam = self.bearings[0] + 2.0 * np.pi - self.bearings[-1]
         sides = np.concatenate([[seam], gaps, [seam]]) / 2.0
-        # At the ends of a partial view a beam owns the usual half spacing, not the blind side.
-        if seam > 1.5 * usual:
-            sides[0] = sides[-1] = usual / 2.0
-        sides = np.clip(sides, 0.0, 0.75 * usual)
-        owned = sides[:-1] + sides[1:]
-        if apart.all():
-            return owned
-        starts = np.flatnonzero(np.concatenate([[True], apart]))
-        repeats = np.diff(starts, append=owned.size)
-        return np.repeat(np.add.reduceat(owned, starts) / repeats, repeats)
+        # At the ends of a partial view a beam covers half the spacing, not the blind side.
+        if seam > 1.5 * spacing:
+            sides[0] = sides[-1] = spacing / 2.0
+        sides = np.clip(sides, 0.0, 0.75 * spacing)
+        widths = sides[:-1] + sides[1:]
+        if is_step.all():
+            return widths
+        starts = np.flatnonzero(np.concatenate([[True], is_step]))
+        repeats = np.diff(starts, append=widths.size)
+        return np.repeat(np.add.reduceat(widths, starts) / repeats, repeats)
 
 
 def check_limits(range_min: float, range_max: float) -> None:
@@ -268,11 +279,12 @@ def check_limits(range_min: float, range_max: float) -> None:
 
 def in_millimetres(ranges: FloatArray, range_min: float, range_max: float) -> str:
     """Return a hint if the ranges would be valid in mm, or an empty string if not."""
-    seen = ranges[np.isfinite(ranges) & (ranges > 0.0)]
+    positive = ranges[np.isfinite(ranges) & (ranges > 0.0)]
+    half = positive.size // 2
     # The upper median: the mean of the two in the middle may overflow.
-    middle = float(np.partition(seen, seen.size // 2)[seen.size // 2]) if seen.size else 0.0
-    fits = middle >= range_max and range_min <= 0.001 * middle < range_max
-    return " Are the ranges in mm? They must be in m." if fits else ""
+    median = float(np.partition(positive, half)[half]) if positive.size else 0.0
+    is_in_mm = median >= range_max and range_min <= 0.001 * median < range_max
+    return " Are the ranges in mm? They must be in m." if is_in_mm else ""
 
 
 def scaled_limits(range_min: float, range_max: float, factor: float) -> tuple[float, float]:
@@ -293,7 +305,7 @@ def as_strengths(intensities: ArrayLike, shape: tuple[int, ...], like: str) -> F
 
 
 def _as_sigmas(sigmas: ArrayLike, shape: tuple[int, ...], valid: BoolArray) -> FloatArray:
-    """Standard deviations as an array of its own; 0 where the beam is missing."""
+    """Return standard deviations as a new array, with 0 for missing beams."""
     own = np.array(sigmas, dtype=np.float64)
     if own.shape != shape:
         raise InputError.about(
@@ -304,6 +316,6 @@ def _as_sigmas(sigmas: ArrayLike, shape: tuple[int, ...], valid: BoolArray) -> F
         raise InputError.about(
             "sigmas",
             "must be standard deviations in m, 0 or more, for every valid beam, got "
-            f"{own[odd][0]:g}. Mask the range (NaN) of a beam that says nothing.",
+            f"{own[odd][0]:g}. Mask the range (NaN) of a beam without one.",
         )
     return np.where(valid, own, 0.0)

@@ -85,7 +85,7 @@ def test_a_gap_is_as_wide_in_space_as_in_the_plane(gap):
 
 
 def test_a_mesh_becomes_the_cells_that_its_faces_touch():
-    room = MeshMap.joined([MeshMap.box((0, 0, 0), (4, 3, 2)), MeshMap.box((1, 1, 0.5), (2, 2, 1))])
+    room = MeshMap.join([MeshMap.box((0, 0, 0), (4, 3, 2)), MeshMap.box((1, 1, 0.5), (2, 2, 1))])
     cells = VoxelMap.from_mesh(room, 0.2)
     assert cells.contains([[0.5, 0.5, 0.5], [3.0, 1.5, 1.5]]).all()
     inside_pillar, outside = cells.index([[1.5, 1.5, 0.7], [-0.25, 1.0, 1.0]])

@@ -38,11 +38,11 @@ def test_clouds_have_the_odometry_of_their_moments(tmp_path, kind):
     half = log.odometry_at(1)
     np.testing.assert_allclose((half @ half).rotation, turn.rotation, atol=1e-9)
     np.testing.assert_allclose(log.odometry_at(2).rotation, turn.rotation, atol=1e-9)
-    few = log.take(log.chosen(every=2))
+    few = log.take(log.select(every=2))
     np.testing.assert_array_equal(few.scan(1).points, POINTS[2])
     assert few.odometry_at(1) == log.odometry_at(2)
     with refused(code="missing"):
-        log.chosen(held_out=True)
+        log.select(held_out=True)
 
 
 @pytest.mark.slow
@@ -124,7 +124,7 @@ def test_what_is_no_log_in_space_is_refused(tmp_path, messages, topic, code, fie
 def test_a_bag_that_became_shorter_is_said_and_one_in_memory_may_go(tmp_path):
     path = write_bag(tmp_path, [SITS, *WAY, *CLOUDS])
     log = read_cloud_log(path)
-    held = log.held()
+    held = log.in_memory()
     write_bag(tmp_path, [SITS, *WAY, CLOUDS[0]], name="other").replace(path)
     np.testing.assert_array_equal(log.scan(0).points, POINTS[0])
     with refused(code="invalid_file", kind=FileError):

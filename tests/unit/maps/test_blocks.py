@@ -41,7 +41,7 @@ def test_blocks_hold_the_cells_that_they_were_made_of(cells):
     np.testing.assert_array_equal(blocks.array(3, 30), cells[3:30])
     np.testing.assert_array_equal(blocks.walls(), np.flatnonzero(cells == 1))
     np.testing.assert_array_equal(
-        blocks.cut(slice(1, cells.shape[1]), slice(17, 60)).array(), cells[:, 1:, 17:60]
+        blocks.crop(slice(1, cells.shape[1]), slice(17, 60)).array(), cells[:, 1:, 17:60]
     )
     assert blocks.has_unknown
     some = np.random.default_rng(1).integers(0, cells.size, (30, 40))
@@ -79,7 +79,7 @@ def test_free_blocks_take_no_memory():
     blocks = BlockGrid.from_walls(walls, (1000, 1000, 5000))
     assert len(blocks.table) == FIRST_OWN_ROW + 2
     np.testing.assert_array_equal(blocks.walls(), walls)
-    near = WallDistances.of(blocks, 20)
+    near = WallDistances.from_grid(blocks, 20)
     assert near.table.nbytes < 2_000_000
 
 
@@ -99,7 +99,7 @@ def test_surfaces_are_those_of_the_grid(cells):
 def test_distances_near_walls_are_exact_to_the_last_bit(cells, limit):
     faces = wall_faces(cells)
     expected = np.minimum(distance_transform_edt(~faces), limit).astype(np.float32)
-    near = WallDistances.of(BlockGrid.from_array(cells), limit)
+    near = WallDistances.from_grid(BlockGrid.from_array(cells), limit)
     told, exact = near.array(), expected < (12.0 if limit > 17 else np.inf)
     np.testing.assert_array_equal(told[exact], expected[exact])
     assert (told <= expected).all()
@@ -112,7 +112,7 @@ def test_distances_near_walls_are_exact_to_the_last_bit(cells, limit):
 
 @pytest.mark.slow
 def test_steps_of_rays_are_moves_of_a_king(cells):
-    walk = RayGrid.over(BlockGrid.from_array(cells))
+    walk = RayGrid.from_grid(BlockGrid.from_array(cells))
     codes, free = laid_out(walk), cells == 0
     np.testing.assert_array_equal(codes[~free], cells[~free] - 1)
     known = free & (codes != FREE_BLOCK)
@@ -142,4 +142,4 @@ def test_dense_clouds_have_small_cells_and_large_ones_have_large_cells(length, c
 
 def test_blocks_without_a_wall_have_no_distances():
     with refused(code="empty"):
-        WallDistances.of(BlockGrid.from_array(np.zeros((20, 20, 20), np.uint8)), 10)
+        WallDistances.from_grid(BlockGrid.from_array(np.zeros((20, 20, 20), np.uint8)), 10)

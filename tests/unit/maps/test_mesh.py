@@ -138,10 +138,10 @@ def test_an_open_plan_is_extruded_without_caps():
 
 def test_a_pillar_in_a_room_is_not_free():
     room, pillar = MeshMap.box([0, 0, 0], [4, 4, 3]), MeshMap.box([1, 1, 0.5], [2, 2, 2])
-    world = MeshMap.joined([room, pillar])
+    world = MeshMap.join([room, pillar])
     points = [[0.5, 0.5, 1], [1.5, 1.5, 1], [1.5, 1.5, 2.5], [5, 1, 1], [2.5, 1.5, 1.0]]
     assert world.contains(points).tolist() == [True, False, True, False, True]
-    outdoors = MeshMap.joined([pillar], free="outside")
+    outdoors = MeshMap.join([pillar], free="outside")
     assert outdoors.contains(points).tolist() == [True, False, True, True, True]
 
 

@@ -101,7 +101,7 @@ MESHES = [
     (lambda: MeshMap.extrude(SegmentMap.room(1, 1), 1.0, 1.0), "low"),
     (lambda: MeshMap.from_heights([[1.0, 2.0]], 1.0), "heights"),
     (lambda: MeshMap.from_heights(np.zeros((2, 2)), 0.0), "spacing"),
-    (lambda: MeshMap.joined([]), "meshes", MISSING),
+    (lambda: MeshMap.join([]), "meshes", MISSING),
     (lambda: box().cast([0, 0, 1], [0, 0, 0]), "directions"),
     (lambda: box().cast([0, 0], [1, 0]), "origins"),
     (lambda: box().slopes, None, MISSING),

@@ -30,7 +30,7 @@ def track_log(store: SessionStore, fields: Fields) -> Iterator[dict[str, Any]]:
     atlas = store.sites.get(fields.text("site")).atlas
     log: AnyLog = store.logs.get(fields.text("log")).value
     every = max(fields.count("every", 1, low=1, high=1000), -(-len(log) // MAX_UPDATES))
-    log = log.take(log.chosen(every=every))
+    log = log.take(log.select(every=every))
     if fields.has("carried"):
         jump = fields.part("carried")
         log = kidnap(log, jump.count("at", low=0, high=MAX_UPDATES), jump.position())

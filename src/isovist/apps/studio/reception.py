@@ -66,7 +66,7 @@ def receive(store: SessionStore, upload: Upload, progress: Progress) -> dict[str
                 store.sites.put(key, Site(main.name, read_atlas_or_map(main, progress)))
         elif kind == "log":
             log = read_log_or_clouds(main, upload.scan_topic or None, progress=progress)
-            log = log.held() if isinstance(log, CloudLog) else log
+            log = log.in_memory() if isinstance(log, CloudLog) else log
             store.logs.put(key, Named(main.name, log))
         else:
             store.scans.put(key, Named(main.name, iv.read_scan(main)))

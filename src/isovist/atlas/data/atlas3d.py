@@ -201,8 +201,8 @@ class SpaceAtlas(Atlas):
         grid = self.world.grid
         if isinstance(grid, DenseGrid):
             kept |= {
-                "cells": grid.cells, "wall_distance": self.wall_distance.whole,
-                "clear": self.clear.whole, "bare": self.bare.whole,
+                "cells": grid.cells, "wall_distance": self.wall_distance.dense,
+                "clear": self.clear.dense, "bare": self.bare.dense,
             }  # fmt: skip
         else:
             parts: dict[str, BlockGrid | WallDistances | RayGrid] = {
@@ -259,8 +259,8 @@ Kept = tuple[Grid, WallDistances, RayGrid, RayGrid]
 def _whole(arrays: Mapping[str, NDArray[Any]]) -> Kept:
     grid = DenseGrid(checked_cells(arrays["cells"]))
     shape = grid.shape
-    clear, bare = (RayGrid.laid(arrays[name], shape) for name in ("clear", "bare"))
-    return grid, WallDistances.laid(arrays["wall_distance"], shape), clear, bare
+    clear, bare = (RayGrid.from_dense(arrays[name], shape) for name in ("clear", "bare"))
+    return grid, WallDistances.from_dense(arrays["wall_distance"], shape), clear, bare
 
 
 def _by_blocks(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Kept:
@@ -312,7 +312,7 @@ def build_space(
         world,
         readonly(nodes),
         readonly(F),
-        WallDistances.of(
+        WallDistances.from_grid(
             world.grid, near_limit(settings, stride * world.resolution, world.resolution)
         ),
         clear.skip,

@@ -180,7 +180,7 @@ def _check_arrays(atlas: Atlas) -> None:
     elif isinstance(atlas.world.grid, BlockGrid):
         _check_blocks(atlas, atlas.world.grid)
     else:
-        _check_grids(atlas.world.shape, *(field.whole for field in fields))
+        _check_grids(atlas.world.shape, *(field.dense for field in fields))
     if atlas.nodes.min() < 0 or atlas.nodes.max() >= math.prod(atlas.world.shape):
         raise InputError("a node lies outside the map", code="conflict")
     if not 0.0 < atlas.spacing <= FARTHEST:

@@ -148,7 +148,7 @@ class SpaceBlock:
             if slots.size:
                 row, column = around(box, whole[1:], reach)
                 clear, bare = (
-                    VoxelMap(world.grid.cut(row, column), world.resolution, world.corner)
+                    VoxelMap(world.grid.crop(row, column), world.resolution, world.corner)
                     for world in (self.clear, self.bare)
                 )
                 at = levels[slots], rows[slots] - row.start, columns[slots] - column.start

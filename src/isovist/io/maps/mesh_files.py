@@ -45,12 +45,6 @@ def read_mesh(path: PathLike, *, scale: float = 1.0, free: Free | None = None) -
     if faces.size == 0:
         hint = " It holds points: read it with `read_cloud`." if vertices.size else ""
         raise FileError(f"{path.name}: the mesh is empty, it has no faces.{hint}", code="empty")
-    if faces.min() < 0 or faces.max() >= len(vertices):
-        wrong = int(faces.min() if faces.min() < 0 else faces.max())
-        raise FileError(
-            f"{path.name}: a face names vertex {wrong}, and the vertices are 0 to "
-            f"{len(vertices) - 1}. Repair the file, or export the mesh anew."
-        )
     with as_file_error(path), np.errstate(over="ignore"):
         return MeshMap.from_triangles(
             scale * vertices[checked_faces(faces, len(vertices))],

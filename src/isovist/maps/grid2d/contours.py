@@ -1,12 +1,12 @@
-"""From walls as line segments to cells, and back.
+"""Convert walls as line segments to cells, and back.
 
 Rasterising marks every cell that a segment passes through.  A cell owns its lower and left faces,
-so a segment along a grid line makes one row of cells, and the cells of one segment hang together
-by their faces: what the segments enclose stays enclosed.
+so a segment along a grid line makes one row of cells.  The cells of one segment are connected by
+their faces, so regions that the segments enclose stay enclosed.
 
-Back, the occupied cells are outlined by closed loops with the wall on their left, and the loops
-are simplified so that no corner of theirs is farther than the tolerance from what remains
-(Douglas–Peucker).  Where two walls touch at a corner one loop goes around both.
+In the other direction, closed loops go around the occupied cells with the wall on their left.  They
+are simplified so that no corner is farther than the tolerance from the result (Douglas–Peucker).
+Where two walls touch at a corner one loop goes around both.
 """
 
 import numpy as np
@@ -28,8 +28,8 @@ def nearest_segments(segments: FloatArray, points: FloatArray) -> NDArray[np.int
     import shapely
 
     tree = shapely.STRtree(shapely.linestrings(segments))
-    found, _ = tree.query_nearest(shapely.points(points), return_distance=True, all_matches=False)
-    return np.asarray(found[1])
+    pairs, _ = tree.query_nearest(shapely.points(points), return_distance=True, all_matches=False)
+    return np.asarray(pairs[1])
 
 
 def enclosed(occupied: BoolArray) -> BoolArray:
@@ -43,31 +43,29 @@ def enclosed(occupied: BoolArray) -> BoolArray:
 def outlines(occupied: BoolArray) -> list[NDArray[np.int64]]:
     """Return closed loops around the occupied cells, each as corners (x, y) in cells, (k, 2)."""
     padded = np.pad(occupied, 1)
-    here, left = padded[1:, 1:], padded[1:, :-1]
+    own, left = padded[1:, 1:], padded[1:, :-1]
     below, below_left = padded[:-1, 1:], padded[:-1, :-1]
-    # Does a loop leave this grid point to the right, up, to the left or down?
-    leaves = np.stack(
-        [here & ~below, left & ~here, below_left & ~left, below & ~below_left], axis=-1
-    )
+    # Whether a loop leaves this grid point to the right, up, to the left or down.
+    leaves = np.stack([own & ~below, left & ~own, below_left & ~left, below & ~below_left], axis=-1)
     width, steps = leaves.shape[1], np.flatnonzero(leaves)
     points, headings = steps >> 2, steps & 3
-    arrived = points + np.array([1, width, -1, -width])[headings]
-    # A right turn before all else goes around walls that touch at a corner.
-    turns = [4 * arrived + ((headings + turn) & 3) for turn in (-1, 0, 1)]
+    ends = points + np.array([1, width, -1, -width])[headings]
+    # A right turn comes first: it goes around walls that touch at a corner.
+    turns = [4 * ends + ((headings + turn) & 3) for turn in (-1, 0, 1)]
     flat = leaves.reshape(-1)
-    chosen = np.where(flat[turns[0]], turns[0], np.where(flat[turns[1]], turns[1], turns[2]))
-    following = np.searchsorted(steps, chosen)
+    successor = np.where(flat[turns[0]], turns[0], np.where(flat[turns[1]], turns[1], turns[2]))
+    after = np.searchsorted(steps, successor)
     bends = np.empty(len(steps), dtype=np.bool_)
-    bends[following] = headings[following] != headings
-    after, bent, seen = following.tolist(), bends.tolist(), [False] * len(steps)
+    bends[after] = headings[after] != headings
+    next_step, is_bend, visited = after.tolist(), bends.tolist(), [False] * len(steps)
     loops = []
     for first in np.flatnonzero(bends).tolist():
         corners, step = [], first
-        while not seen[step]:
-            seen[step] = True
-            if bent[step]:
+        while not visited[step]:
+            visited[step] = True
+            if is_bend[step]:
                 corners.append(step)
-            step = after[step]
+            step = next_step[step]
         if corners:
             rows, cols = np.divmod(points[corners], width)
             loops.append(np.stack([cols, rows], axis=-1))
@@ -77,7 +75,7 @@ def outlines(occupied: BoolArray) -> list[NDArray[np.int64]]:
 def simplified(loops: list[NDArray[np.int64]], tolerance: float) -> FloatArray:
     """Return the sides of the loops after simplification, shape (m, 2, 2), in cells.
 
-    A loop that would shrink to a line is simplified less, so that it still has an inside.
+    A loop that would shrink to a line is simplified less, so that it keeps an inside.
     """
     import shapely
 

@@ -1,8 +1,8 @@
-"""How far each cell is from the nearest one of a set.
+"""Distances of cells to the nearest cell of a set.
 
-In the plane by `compute.grids.distance`, on all cores and with a twentieth of the memory that SciPy
-takes; in space, where maps have fewer cells, and on small maps by SciPy, bit for bit the same.
-King moves of small maps are counted without it: to import SciPy takes longer than to count them.
+Large 2D maps use `compute.grids.distance`, on all cores and with a twentieth of the memory that
+SciPy takes.  3D maps, which have fewer cells, and small maps use SciPy, with the same bits.
+Chessboard distances of small 2D maps need no SciPy: importing it takes longer than counting.
 """
 
 import numpy as np
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from isovist.arrays import BoolArray, Float32Array
 
 MIN_KERNEL_CELLS = 2_000_000
-"""Cells of a map of the plane from which on kernels are worth compiling: 1.5 s, once on a machine,
-which SciPy takes for about so many."""
+"""Cells of a 2D map from which on kernels are worth compiling: it takes 1.5 s, once on a machine,
+and SciPy takes as long for this many cells."""
 
 
 def king_moves(free: BoolArray) -> NDArray[np.uint8]:
@@ -47,17 +47,17 @@ def distance_to(met: BoolArray) -> Float32Array:
     return np.asarray(distance_transform_edt(~met), dtype=np.float32)
 
 
-def _in_two_passes(free: BoolArray, most: int) -> NDArray[np.uint8]:
-    """King moves by rows: from above and the left, then from below and the right."""
-    moves = np.where(free, most, 0).astype(np.int32)
+def _in_two_passes(free: BoolArray, limit: int) -> NDArray[np.uint8]:
+    """Count king moves by rows: from above and the left, then from below and the right."""
+    moves = np.where(free, limit, 0).astype(np.int32)
     columns = np.arange(free.shape[1], dtype=np.int32)
     for _ in range(2):
-        before = np.full_like(columns, most)
+        before = np.full_like(columns, limit)
         for row in moves:
             near = before.copy()
             near[1:] = np.minimum(near[1:], before[:-1])
             near[:-1] = np.minimum(near[:-1], before[1:])
-            # The least of what the cells to the left have, and one more for each step from there.
+            # The minimum of the cells to the left, plus one for each step from there.
             before = np.minimum(row, near + 1) - columns
             before = row[:] = np.minimum.accumulate(before) + columns
         moves = moves[::-1, ::-1]

@@ -1,4 +1,4 @@
-"""Occupancy maps from scans taken at known poses, by counting.
+"""Make occupancy maps from scans at known poses, by counting.
 
 Every valid beam adds one miss to each cell it passes and one hit to the cell it ends in.  With
 h hits and m misses a cell is

@@ -1,9 +1,9 @@
-"""Maps of square cells: free, occupied or unknown.
+"""2D maps of square cells: free, occupied or unknown.
 
 Rays are exact: they go from cell face to cell face in float64, and end where they enter a cell
-that is not free.  "Along the direction a" means "at the angle a + 0": a ray through a corner goes
-on as if turned to the left by nearly nothing, and a ray along a grid line runs through the cells
-on its left.  An origin outside free space has range 0.
+that is not free.  The direction a means the angle a + 0: a ray through a corner goes on as if
+turned to the left by an infinitesimal angle, and a ray along a grid line runs through the cells on
+its left.  An origin outside free space has range 0.
 """
 
 from collections.abc import Callable, Sequence
@@ -114,12 +114,15 @@ class OccupancyMap:
         See `maps.grid2d.mapping` for how cells are classified.
 
         Args:
-            scans: What the sensor saw.  Beams without a return clear nothing.
+            scans: The scans.  Beams without a return clear no cells.
             poses: (x, y, yaw) of the sensor in the world for each scan, shape (N, 3).
             resolution: Side of a cell in m.
             maximum: Returns farther than this, in m, clear cells up to it and mark none.
-            share: Least share of hits among hits and misses that makes a cell occupied.
+            share: Minimum share of hits among hits and misses of an occupied cell.
             progress: Called with the share that is done.
+
+        Raises:
+            InputError: If there is no scan, or no cell becomes free.
         """
         from isovist.maps.grid2d import mapping
 
@@ -143,9 +146,8 @@ class OccupancyMap:
     ) -> "OccupancyMap":
         """Make a map from walls given as line segments, shape (m, 2, 2), in m.
 
-        Cells that a segment passes through are occupied; those that the walls enclose are free;
-        all others, from which a path leads around the walls, are `outside`.  A cell has the
-        `reflectance` of the nearest segment, given for each, shape (m,).
+        Cells that a segment passes through are occupied; cells that the walls enclose are free;
+        all others are `outside`.  A cell has the reflectance of the nearest segment.
         """
         from isovist.maps.grid2d import contours
 
@@ -165,10 +167,10 @@ class OccupancyMap:
         origin = Pose(float(corner[0]), float(corner[1]))
         if reflectance is None:
             return cls(cells, resolution, origin)
-        given = as_floats("reflectance", reflectance, (len(walls),))
+        own = as_floats("reflectance", reflectance, (len(walls),))
         middles = origin.apply((np.argwhere(occupied)[:, ::-1] + 0.5) * resolution)
         values = np.zeros(cells.shape)
-        values[occupied] = given[contours.nearest_segments(walls, middles)]
+        values[occupied] = own[contours.nearest_segments(walls, middles)]
         return cls(cells, resolution, origin, values)
 
     def with_cells(self, cells: NDArray[np.uint8]) -> "OccupancyMap":
@@ -277,7 +279,7 @@ class OccupancyMap:
 
     @cached_property
     def runs(self) -> tuple[Any, Any]:
-        """The runs of cells along rows and columns that `maps.sweep.sweep2d` needs.  Made once."""
+        """The runs of cells along rows and columns for `maps.sweep.sweep2d`, made once."""
         from isovist.maps.sweep.sweep2d import runs_of
 
         return runs_of(self.cells)
@@ -311,11 +313,11 @@ def checked_cells(cells: NDArray[Any]) -> NDArray[np.uint8]:
     return readonly(np.array(cells, dtype=np.uint8, order="C"))
 
 
-def checked_reflectance(given: ArrayLike | None, size: int) -> FloatArray | None:
-    """Return one reflectance for each cell, read-only, or `None` where a map has none."""
-    if given is None:
+def checked_reflectance(values: ArrayLike | None, size: int) -> FloatArray | None:
+    """Return one reflectance for each cell, read-only, or `None` for a map without them."""
+    if values is None:
         return None
-    return readonly(as_floats("reflectance", np.ravel(given), (size,)).copy())
+    return readonly(as_floats("reflectance", np.ravel(values), (size,)).copy())
 
 
 def ray_codes(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -326,7 +328,7 @@ def ray_codes(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def neighbours(met: BoolArray, *, corners: bool) -> BoolArray:
-    """Return which cells share a face (with `corners`, also an edge or corner) with a set."""
+    """Return the cells that share a face (with `corners`, also an edge or corner) with a set."""
     near = np.zeros_like(met)
     for axis in range(met.ndim):
         of, to = np.moveaxis(met | near if corners else met, axis, 0), np.moveaxis(near, axis, 0)
@@ -336,9 +338,9 @@ def neighbours(met: BoolArray, *, corners: bool) -> BoolArray:
 
 
 def wall_faces(cells: NDArray[np.uint8]) -> BoolArray:
-    """Return which cells are occupied and touch free space, if only with a corner.
+    """Return the occupied cells that touch free space, at least with a corner.
 
-    The inside of a thick wall is not a wall: no beam can end there.
+    The inside of a thick wall does not count: no beam can end there.
     """
     return np.asarray(neighbours(cells == Cell.FREE, corners=True) & (cells == Cell.OCCUPIED))
 

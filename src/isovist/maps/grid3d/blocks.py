@@ -1,6 +1,6 @@
-"""Cells in space by blocks, so that memory follows the walls and not the box around them.
+"""3D grids in blocks, so that memory grows with the walls and not with the box around them.
 
-Blocks of 16³ cells that are all free, or all unknown with nothing else beside them, are not kept
+Blocks of 16³ cells that are all free, or all unknown with only unknown neighbours, are not stored
 (`compute.grids.blocks`).  A town of 1 km × 1 km × 50 m has 6 · 10⁹ cells of 0.2 m, and 1 in 10 of
 its blocks holds a wall.
 """
@@ -17,7 +17,7 @@ from isovist.errors import InputError
 
 FREE, OCCUPIED, UNKNOWN = 0, 1, 2
 MAX_BLOCKS = 1 << 26
-"""Of the box around a map: an index of 268 MB, and 1.7 km³ of cells of 0.2 m."""
+"""Blocks of the box around a map: an index of 268 MB, and 1.7 km³ of cells of 0.2 m."""
 PORTION_BYTES = 1 << 26
 """Bytes of cells that are sorted into blocks at once."""
 
@@ -46,10 +46,10 @@ class BlockGrid:
         levels, rows, columns = cells.shape
         counts = blocks_of(cells.shape)
         free, unknown = np.empty(counts, dtype=bool), np.empty(counts, dtype=bool)
-        for held in _portions(counts):
-            parts = _parts(cells, *held)
-            free[held] = parts.max(axis=(3, 4, 5)) == FREE
-            unknown[held] = parts.min(axis=(3, 4, 5)) == UNKNOWN
+        for portion in _portions(counts):
+            parts = _parts(cells, *portion)
+            free[portion] = parts.max(axis=(3, 4, 5)) == FREE
+            unknown[portion] = parts.min(axis=(3, 4, 5)) == UNKNOWN
         own = ~free & ~_deep(unknown)
         index = np.where(free, FREE_ROW, UNKNOWN_ROW).astype(np.int32)
         index[own] = FIRST_OWN_ROW + np.arange(np.count_nonzero(own), dtype=np.int32)
@@ -58,9 +58,9 @@ class BlockGrid:
             dtype=np.uint8,
         )
         table[:FIRST_OWN_ROW] = _uniform()
-        for held in _portions(counts):
-            if own[held].any():
-                table[index[held][own[held]]] = _parts(cells, *held)[own[held]]
+        for portion in _portions(counts):
+            if own[portion].any():
+                table[index[portion][own[portion]]] = _parts(cells, *portion)[own[portion]]
         return cls(readonly(index), readonly(table), (levels, rows, columns))
 
     @classmethod
@@ -118,16 +118,16 @@ class BlockGrid:
     def surface(self, *, corners: bool = False) -> tuple[IntArray, NDArray[np.uint8]]:
         """Return flat indices, ascending, and codes of non-free cells with a face to a free cell.
 
-        With `corners`, an edge or a corner to one will do.
+        With `corners`, also of cells that share only an edge or a corner with one.
         """
         table = self.faces(corners)
         flat = [
             self._flat(np.nonzero(table[FIRST_OWN_ROW:] == code)) for code in (OCCUPIED, UNKNOWN)
         ]
         codes = np.repeat(np.array([OCCUPIED, UNKNOWN], np.uint8), [len(part) for part in flat])
-        both = np.concatenate(flat)
-        order = np.argsort(both)
-        return both[order], codes[order]
+        cells = np.concatenate(flat)
+        order = np.argsort(cells)
+        return cells[order], codes[order]
 
     def faces(self, corners: bool) -> NDArray[np.uint8]:
         """Return the table with every code set to 0 where a cell has no face to a free cell.
@@ -155,24 +155,26 @@ class BlockGrid:
             cells[first - low : last - low] = part[:, :rows, :columns]
         return cells
 
-    def cut(self, rows: slice, columns: slice) -> "BlockGrid":
+    def crop(self, rows: slice, columns: slice) -> "BlockGrid":
         """Return a grid of some rows and columns, with all levels."""
-        held, within = [], []
+        block_slices, cell_slices = [], []
         for part in (rows, columns):
             first = part.start // BLOCK_SIDE
-            held.append(slice(first, -(-part.stop // BLOCK_SIDE)))
-            within.append(slice(part.start - first * BLOCK_SIDE, part.stop - first * BLOCK_SIDE))
-        index = self.index[:, held[0], held[1]]
+            block_slices.append(slice(first, -(-part.stop // BLOCK_SIDE)))
+            cell_slices.append(
+                slice(part.start - first * BLOCK_SIDE, part.stop - first * BLOCK_SIDE)
+            )
+        index = self.index[:, block_slices[0], block_slices[1]]
         _, y, x = index.shape
         around = BlockGrid(index, self.table, (self.shape[0], y * BLOCK_SIDE, x * BLOCK_SIDE))
-        return BlockGrid.from_array(around.array()[:, within[0], within[1]])
+        return BlockGrid.from_array(around.array()[:, cell_slices[0], cell_slices[1]])
 
     def _inside(self, code: int) -> IntArray:
         return np.sort(self._flat(np.nonzero(self.table[FIRST_OWN_ROW:] == code)))
 
-    def _flat(self, found: tuple[IntArray, ...]) -> IntArray:
+    def _flat(self, cells: tuple[IntArray, ...]) -> IntArray:
         """Return flat indices of cells by row − `FIRST_OWN_ROW`, and z, y and x in the block."""
-        row, *within = found
+        row, *within = cells
         places = self.places
         z, y, x = (BLOCK_SIDE * places[row, k] + within[k] for k in range(3))
         levels, rows, columns = self.shape
@@ -195,9 +197,9 @@ def blocks_of(shape: tuple[int, ...]) -> Shape:
 
 
 def _portions(counts: Shape) -> Iterator[tuple[slice, slice]]:
-    """Blocks along z and y, few enough to be taken out of a map with their rims at once.
+    """Yield slices of blocks along z and y that are small enough to be sorted at once.
 
-    All of a map that is one cell high would have 16 times its bytes.
+    A map that is one cell high takes 16 times its bytes in blocks.
     """
     z, y, x = counts
     across = max(PORTION_BYTES // (x * BLOCK_SIDE**3), 1)
@@ -208,25 +210,25 @@ def _portions(counts: Shape) -> Iterator[tuple[slice, slice]]:
 
 
 def _parts(cells: NDArray[np.uint8], along: slice, across: slice) -> NDArray[np.uint8]:
-    """Blocks, shape (z, y, x, 16, 16, 16); cells at the rim of a map go on beyond it."""
+    """Return blocks, shape (z, y, x, 16, 16, 16), with the rim of the map repeated beyond it."""
     part = cells[
         along.start * BLOCK_SIDE : along.stop * BLOCK_SIDE,
         across.start * BLOCK_SIDE : across.stop * BLOCK_SIDE,
     ]
-    whole = np.pad(part, [(0, -n % BLOCK_SIDE) for n in part.shape], mode="edge")
-    z, y, x = (n // BLOCK_SIDE for n in whole.shape)
-    return whole.reshape(z, BLOCK_SIDE, y, BLOCK_SIDE, x, BLOCK_SIDE).transpose(0, 2, 4, 1, 3, 5)
+    padded = np.pad(part, [(0, -n % BLOCK_SIDE) for n in part.shape], mode="edge")
+    z, y, x = (n // BLOCK_SIDE for n in padded.shape)
+    return padded.reshape(z, BLOCK_SIDE, y, BLOCK_SIDE, x, BLOCK_SIDE).transpose(0, 2, 4, 1, 3, 5)
 
 
 def _uniform() -> NDArray[np.uint8]:
-    """The first rows of a table."""
+    """Return the first rows of a table: a free and an unknown block."""
     rows = np.full((FIRST_OWN_ROW, BLOCK_SIDE, BLOCK_SIDE, BLOCK_SIDE), FREE, dtype=np.uint8)
     rows[UNKNOWN_ROW] = UNKNOWN
     return rows
 
 
 def _deep(unknown: BoolArray) -> BoolArray:
-    """Which blocks are unknown, and the six beside them too."""
+    """Return the blocks that are unknown, with six unknown neighbours."""
     deep = unknown.copy()
     for axis in range(3):
         into, beside = np.moveaxis(deep, axis, 0), np.moveaxis(unknown, axis, 0)

@@ -1,7 +1,7 @@
-"""Cells in space: whole where the box around them is small, else by blocks.
+"""3D grids: dense if the box around the map is small, else in blocks.
 
-A grid that is whole has one byte per cell of the box, and its rays and distances need no index; a
-large one takes the memory of its walls (`maps.grid3d.blocks`).  What comes of them is the same.
+A dense grid takes one byte per cell of the box, and its rays and distances need no index.  A grid
+in blocks takes the memory of its walls (`maps.grid3d.blocks`).  Both give the same results.
 """
 
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from isovist.maps.grid2d.occupancy_map import neighbours
 from isovist.maps.grid3d.blocks import FREE, OCCUPIED, UNKNOWN, BlockGrid, Shape
 
 MAX_DENSE_CELLS = 1 << 27
-"""Cells of the largest box that is kept whole: with what rays walk on and the distances to walls it
-takes 7 bytes for each, and rays by blocks take twice the time and more."""
+"""Cells of the largest dense grid: with the grid for rays and the wall distances it takes 7 bytes
+per cell, and rays through blocks take more than twice the time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +57,7 @@ class DenseGrid:
     def surface(self, *, corners: bool = False) -> tuple[IntArray, NDArray[np.uint8]]:
         """Return flat indices, ascending, and codes of non-free cells with a face to a free cell.
 
-        With `corners`, an edge or a corner to one will do.
+        With `corners`, also of cells that share only an edge or a corner with one.
         """
         codes = (self.cells * neighbours(self.cells == FREE, corners=corners)).ravel()
         flat = np.flatnonzero(codes)
@@ -67,7 +67,7 @@ class DenseGrid:
         """Return codes of levels `low` to before `high`, shape (levels, rows, columns)."""
         return self.cells[low:high]
 
-    def cut(self, rows: slice, columns: slice) -> "DenseGrid":
+    def crop(self, rows: slice, columns: slice) -> "DenseGrid":
         """Return a grid of some rows and columns, with all levels."""
         return DenseGrid(readonly(self.cells[:, rows, columns].copy()))
 

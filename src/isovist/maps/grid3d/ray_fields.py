@@ -1,6 +1,6 @@
-"""What rays walk on and how far the walls are, of grids in space (`maps.grid3d.grids`).
+"""Grids for ray casting and wall distances in 3D (`maps.grid3d.grids`).
 
-Each is one array where the grid is whole, and else a table of blocks with an index of them.
+Each is one array if the grid is dense, and else a table of blocks with an index of them.
 """
 
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from isovist.maps.grid3d.blocks import UNKNOWN, BlockGrid, Shape
 from isovist.maps.grid3d.grids import DenseGrid, Grid
 
 BLOCKS_PER_PASS = 2048
-"""Blocks whose distances are found at a time."""
+"""Blocks whose distances are computed at a time."""
 NO_INDEX = readonly(np.empty((0, 0, 0), dtype=np.int32))
 NO_TABLE = readonly(np.empty((0, 0, 0, 0), dtype=np.uint8))
 NO_CODES = readonly(np.empty((0, 0, 0), dtype=np.uint8))
@@ -35,31 +35,31 @@ class RayGrid:
     """The 3D grid that rays are cast in (`compute.rays.grid3d`).
 
     Attributes:
-        index: Row of each block, and −b where the blocks nearer than b are all free.  Read-only.
+        index: Row of each block, or −b if all blocks nearer than b are free.  Read-only.
         table: Codes, uint8, shape (rows, 16, 16, 16).  Read-only.
         shape: (levels, rows, columns) in cells.
-        whole: Codes of all cells with a border of one; empty where they are in the table, and the
-            other way round.  Read-only.
+        dense: Codes of all cells with a border of one; empty if they are in the table, which else
+            is empty.  Read-only.
     """
 
     index: NDArray[np.int32]
     table: NDArray[np.uint8]
     shape: Shape
-    whole: NDArray[np.uint8] = field(default_factory=lambda: NO_CODES)
+    dense: NDArray[np.uint8] = field(default_factory=lambda: NO_CODES)
 
     __setstate__ = restore
 
     @classmethod
-    def over(cls, grid: Grid) -> "RayGrid":
+    def from_grid(cls, grid: Grid) -> "RayGrid":
         """Make the ray-casting grid of a grid of `Cell` codes."""
         if isinstance(grid, DenseGrid):
-            return cls.laid(ray_codes(grid.cells), grid.shape)
+            return cls.from_dense(ray_codes(grid.cells), grid.shape)
         return cls._by_blocks(grid)
 
     @classmethod
-    def laid(cls, whole: NDArray[np.uint8], shape: Shape) -> "RayGrid":
+    def from_dense(cls, dense: NDArray[np.uint8], shape: Shape) -> "RayGrid":
         """Make a ray-casting grid from the codes of all cells with a border of one."""
-        return cls(NO_INDEX, NO_TABLE, shape, whole)
+        return cls(NO_INDEX, NO_TABLE, shape, dense)
 
     @classmethod
     def _by_blocks(cls, blocks: BlockGrid) -> "RayGrid":
@@ -79,7 +79,7 @@ class RayGrid:
     @property
     def parts(self) -> Any:
         """The arrays of the grid, in the form `compute.grids.fields` takes."""
-        return self.whole if self.whole.size else (self.index, self.table, np.array(self.shape))
+        return self.dense if self.dense.size else (self.index, self.table, np.array(self.shape))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +91,7 @@ class WallDistances:
         table: Distances by number (`roots`), uint8, shape (rows, 17, 17, 17).  Read-only.
         shape: (levels, rows, columns) in cells.
         limit: Largest distance in the table, in cells.
-        whole: Distances of all cells; empty where they are in the table, and the other way round.
+        dense: Distances of all cells; empty if they are in the table, which else is empty.
             Read-only.
     """
 
@@ -99,21 +99,21 @@ class WallDistances:
     table: NDArray[np.uint8]
     shape: Shape
     limit: int
-    whole: Float32Array = field(default_factory=lambda: NO_DISTANCES)
+    dense: Float32Array = field(default_factory=lambda: NO_DISTANCES)
 
     __setstate__ = restore
 
     @classmethod
-    def of(cls, grid: Grid, limit: int) -> "WallDistances":
+    def from_grid(cls, grid: Grid, limit: int) -> "WallDistances":
         """Compute the wall distances of a grid of `Cell` codes, by blocks up to `limit` cells."""
         if isinstance(grid, BlockGrid):
             return cls._by_blocks(grid, limit)
-        return cls.laid(distance_to_walls(grid.cells), grid.shape)
+        return cls.from_dense(distance_to_walls(grid.cells), grid.shape)
 
     @classmethod
-    def laid(cls, whole: Float32Array, shape: Shape) -> "WallDistances":
-        """Make the object from the known distances of all cells."""
-        return cls(NO_INDEX, NO_TABLE, shape, 0, whole)
+    def from_dense(cls, dense: Float32Array, shape: Shape) -> "WallDistances":
+        """Make the object from the distances of all cells."""
+        return cls(NO_INDEX, NO_TABLE, shape, 0, dense)
 
     @classmethod
     def _by_blocks(cls, blocks: BlockGrid, limit: int) -> "WallDistances":
@@ -125,65 +125,65 @@ class WallDistances:
         marks[marks == UNKNOWN] = 0
         if not marks.any():
             raise InputError(NO_WALL, code="empty")
-        held = np.zeros(len(marks), dtype=np.bool_)
+        has_wall = np.zeros(len(marks), dtype=np.bool_)
         for k in range(FIRST_OWN_ROW, len(marks)):
-            held[k] = marks[k].any()
+            has_wall[k] = marks[k].any()
         reach = 1 + (limit - 1) // BLOCK_SIDE
-        near = maximum_filter(held[blocks.index], size=2 * reach + 1)
-        places = np.ascontiguousarray(np.argwhere(near))
+        is_near = maximum_filter(has_wall[blocks.index], size=2 * reach + 1)
+        places = np.ascontiguousarray(np.argwhere(is_near))
         index, side = np.zeros(blocks.index.shape, dtype=np.int32), BLOCK_SIDE + 1
         # Memory that is not written to is not taken: most blocks at the rim are dropped.
         table = np.empty((1 + len(places), side, side, side), dtype=np.uint8)
-        told = squared_distances(limit)
-        number_of = np.searchsorted(told, np.arange(limit * limit + 1), side="right") - 1
+        values = storable_squares(limit)
+        number_of = np.searchsorted(values, np.arange(limit * limit + 1), side="right") - 1
         number_of = number_of.astype(np.uint8)
         table[0], count = number_of[-1], 1
         for first in range(0, len(places), BLOCKS_PER_PASS):
-            some = places[first : first + BLOCKS_PER_PASS]
-            found = np.empty((len(some), side, side, side), dtype=np.uint16)
-            squared_distances(blocks.index, marks, some, limit, found)
-            kept = found.reshape(len(some), -1).min(axis=1) < limit * limit
-            number = int(np.count_nonzero(kept))
-            table[count : count + number] = number_of[found[kept]]
-            index[tuple(some[kept].T)] = count + np.arange(number)
+            part = places[first : first + BLOCKS_PER_PASS]
+            distances = np.empty((len(part), side, side, side), dtype=np.uint16)
+            squared_distances(blocks.index, marks, part, limit, distances)
+            is_in_reach = distances.reshape(len(part), -1).min(axis=1) < limit * limit
+            number = int(np.count_nonzero(is_in_reach))
+            table[count : count + number] = number_of[distances[is_in_reach]]
+            index[tuple(part[is_in_reach].T)] = count + np.arange(number)
             count += number
         return cls(readonly(index), readonly(table[:count]), blocks.shape, limit)
 
     @property
     def parts(self) -> Any:
         """The arrays of the distances, in the form `compute.grids.fields` takes."""
-        if self.whole.size:
-            return self.whole
+        if self.dense.size:
+            return self.dense
         return self.index, self.table, np.array(self.shape), self.roots
 
     @property
     def roots(self) -> Float32Array:
         """The distances in cells that the numbers in the table stand for, shape (256,)."""
-        told = squared_distances(self.limit)
-        return np.sqrt(np.pad(told, (0, 256 - len(told)), mode="edge")).astype(np.float32)
+        values = storable_squares(self.limit)
+        return np.sqrt(np.pad(values, (0, 256 - len(values)), mode="edge")).astype(np.float32)
 
     def array(self) -> Float32Array:
         """Return all distances in cells, shape (levels, rows, columns)."""
-        if self.whole.size:
-            return self.whole
+        if self.dense.size:
+            return self.dense
         z, y, x = self.index.shape
         cells = self.table[:, :-1, :-1, :-1][self.index].transpose(0, 3, 1, 4, 2, 5)
         levels, rows, columns = self.shape
-        whole = cells.reshape(z * BLOCK_SIDE, y * BLOCK_SIDE, x * BLOCK_SIDE)[
+        dense = cells.reshape(z * BLOCK_SIDE, y * BLOCK_SIDE, x * BLOCK_SIDE)[
             :levels, :rows, :columns
         ]
-        return self.roots[whole]
+        return self.roots[dense]
 
 
-def squared_distances(limit: int) -> IntArray:
+def storable_squares(limit: int) -> IntArray:
     """Return the squared distances in cells that the table can store, ascending, at most 256.
 
-    All that cells can have up to 17; beyond, every second or third of the larger half.
+    Up to a limit of 17 these are all that cells can have.  Beyond it the larger half is thinned.
     """
     squares = np.arange(limit + 1) ** 2
     plane = np.unique(squares[:, None] + squares)
-    every = np.unique(plane[:, None] + squares)
-    every = every[every <= limit * limit]
-    if len(every) <= 256:
-        return every
-    return every[np.append(np.arange(128), np.linspace(128, len(every) - 1, 128).astype(np.int64))]
+    sums = np.unique(plane[:, None] + squares)
+    sums = sums[sums <= limit * limit]
+    if len(sums) <= 256:
+        return sums
+    return sums[np.append(np.arange(128), np.linspace(128, len(sums) - 1, 128).astype(np.int64))]

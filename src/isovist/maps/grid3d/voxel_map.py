@@ -207,7 +207,7 @@ class VoxelMap:
     @cached_property
     def skip(self) -> RayGrid:
         """The grid that rays are cast in by `compute.rays.grid3d`.  Made once."""
-        return RayGrid.over(self.grid)
+        return RayGrid.from_grid(self.grid)
 
     def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
         """Cast rays to the first cell that is not free, the map edge or `maximum` (m).
@@ -219,7 +219,7 @@ class VoxelMap:
 
         start = self.to_grid(as_points("origins", origins, 3))
         along = as_points("directions", directions, 3)
-        cast = cast_rays if self.skip.whole.size else cast_rays_by_blocks
+        cast = cast_rays if self.skip.dense.size else cast_rays_by_blocks
         return cast_grid_rays(cast, self.skip.parts, start, along, maximum, self.resolution)
 
 

@@ -1,9 +1,9 @@
-"""Maps of triangles in space.
+"""3D maps of triangles.
 
-Rays see triangles from both sides, and any heap of them will do.  Which points are free needs more:
-when every edge belongs to an even number of faces the mesh is closed, and a point is inside when a
-ray from it crosses an odd number of faces.  A room with a closed pillar in it is free between the
-two.  In an open mesh every point counts as free.  A face without area is never met.
+Rays hit triangles from both sides, and any set of triangles is a map.  Free space needs more: a
+mesh is closed if every edge belongs to an even number of faces.  A point is inside if a ray from it
+crosses an odd number of faces, so a room with a closed pillar in it is free between the two.  In an
+open mesh every point counts as free.  A face without area is never hit.
 """
 
 from collections.abc import Sequence
@@ -27,21 +27,23 @@ from isovist.errors import InputError
 from isovist.maps.base import Hits
 from isovist.maps.grid2d.occupancy_map import as_points, check_length
 from isovist.maps.surfaces.edges import Edges
+from isovist.renamed import accept_old_names
 
 if TYPE_CHECKING:
     from isovist.maps.surfaces.open3d_rays import Scene
     from isovist.maps.surfaces.segment_map import SegmentMap
 
-ZERO = 255  # what `compute.rays.mesh` writes for the ending of a ray without a direction
+NO_DIRECTION = 255  # the ending that `compute.rays.mesh` writes for a ray without a direction
 Free = Literal["inside", "outside", "everywhere"]
 Backend = Literal["own", "open3d"]
-# Middle, half the size, corners, normals and groups of the faces, nodes, and how many may wait.
+# Centre, half the size, corners, normals and groups of the faces, boxes, size of the stack.
 Hierarchy = tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray, Float32Array, int]
 
-FARTHEST = 1e9
-"""Coordinates beyond this, in m, are on no planet, and their products overflow."""
+MAX_COORDINATE = 1e9
+"""Products of larger coordinates, in m, overflow."""
 
 
+@accept_old_names
 @dataclass(frozen=True, eq=False)
 class MeshMap:
     """A 3D map of triangles and the free space between them.
@@ -49,11 +51,11 @@ class MeshMap:
     Attributes:
         vertices: Shape (v, 3), in m.  Read-only.
         faces: Three vertices each, shape (m, 3).  Read-only.
-        free: Which points are free: those inside or outside the closed mesh, or everywhere.
+        free: Free points: those inside or outside the closed mesh, or everywhere.
         reflectance: Reflectance of each face, shape (m,), or `None`.  Read-only.
         attribute: A surface attribute at each vertex, linear on the faces, shape (v,), or
             `None`.  Read-only.
-        backend: What follows the rays: "own", or "open3d"; see `using`.
+        backend: Caster of the rays: "own", or "open3d"; see `using`.
     """
 
     vertices: FloatArray
@@ -76,12 +78,15 @@ class MeshMap:
         """Make a mesh from vertices, shape (v, 3), in m, and faces, shape (m, 3).
 
         Args:
-            vertices: The corners; faces are neighbours when they name the same ones.
-            faces: Three vertices each, in either sense.
+            vertices: The corners; faces are neighbours if they share vertices.
+            faces: Three vertices each, in either orientation.
             free: Which points are free.  By default "inside" when the mesh is closed, else
                 "everywhere".
             reflectance: One value per face.
             attribute: One value per vertex.
+
+        Raises:
+            InputError: If an array has a wrong shape, or the mesh is empty or not closed.
         """
         v = np.array(_finite_vertices(vertices))
         f = checked_faces(faces, len(v))
@@ -106,7 +111,7 @@ class MeshMap:
             )
         values = None if reflectance is None else as_floats("reflectance", reflectance, (len(f),))
         heights = None if attribute is None else as_floats("attribute", attribute, (len(v),))
-        return cls(mesh.vertices, mesh.faces, free, _kept(values), _kept(heights))
+        return cls(mesh.vertices, mesh.faces, free, _copy_of(values), _copy_of(heights))
 
     @classmethod
     def from_triangles(
@@ -201,19 +206,19 @@ class MeshMap:
         return cls.from_arrays(vertices, lattice_faces(*z.shape), attribute=z.ravel())
 
     @classmethod
-    def joined(cls, meshes: Sequence["MeshMap"], *, free: Free | None = None) -> "MeshMap":
-        """Join several meshes into one; keep reflectance and attribute only if all have them."""
+    def join(cls, meshes: Sequence["MeshMap"], *, free: Free | None = None) -> "MeshMap":
+        """Join several meshes into one; reflectance and attribute stay if all meshes have them."""
         if len(meshes) == 0:
             raise InputError.about("meshes", "must not be empty.", code="missing")
         starts = np.cumsum([0] + [len(mesh.vertices) for mesh in meshes])
         faces = [mesh.faces + start for mesh, start in zip(meshes, starts[:-1], strict=True)]
-        shine = [mesh.reflectance for mesh in meshes if mesh.reflectance is not None]
+        reflectances = [mesh.reflectance for mesh in meshes if mesh.reflectance is not None]
         values = [mesh.attribute for mesh in meshes if mesh.attribute is not None]
         return cls.from_arrays(
             np.concatenate([mesh.vertices for mesh in meshes]),
             np.concatenate(faces),
             free=free,
-            reflectance=np.concatenate(shine) if len(shine) == len(meshes) else None,
+            reflectance=np.concatenate(reflectances) if len(reflectances) == len(meshes) else None,
             attribute=np.concatenate(values) if len(values) == len(meshes) else None,
         )
 
@@ -225,8 +230,8 @@ class MeshMap:
     @property
     def bounds(self) -> FloatArray:
         """The smallest and largest coordinates of the faces, shape (2, 3), in m."""
-        used = self.vertices[self.faces.ravel()]
-        return np.stack([used.min(axis=0), used.max(axis=0)])
+        corners = self.vertices[self.faces.ravel()]
+        return np.stack([corners.min(axis=0), corners.max(axis=0)])
 
     @cached_property
     def _cross(self) -> FloatArray:
@@ -268,7 +273,7 @@ class MeshMap:
 
     @cached_property
     def _hierarchy(self) -> Hierarchy:
-        """What `compute.rays.mesh` follows rays through."""
+        """The bounding-volume hierarchy of the faces, in the form `compute.rays.mesh` takes."""
         from isovist.compute.trees.build import LEAF_FACES, build_tree
         from isovist.compute.trees.flatten import BOX_MARGIN, NODE_ROWS, NODE_WIDTH, flatten_tree
         from isovist.compute.trees.improve import move_nodes
@@ -277,33 +282,33 @@ class MeshMap:
         m = len(corners)
         order, children = np.empty(m, np.int64), np.empty((2 * m, 2), np.int64)
         low, high = np.empty((2 * m, 3)), np.empty((2 * m, 3))
-        used = build_tree(corners.min(axis=1), corners.max(axis=1), order, low, high, children)
-        low, high, children = low[:used], high[:used], children[:used]
+        nodes = build_tree(corners.min(axis=1), corners.max(axis=1), order, low, high, children)
+        low, high, children = low[:nodes], high[:nodes], children[:nodes]
         move_nodes(low, high, children)
         centre, half = self.bounds.mean(axis=0), 0.5 * np.ptp(self.bounds, axis=0)
-        grown = BOX_MARGIN * float(half.max())
-        boxes = _aligned((used, NODE_ROWS, NODE_WIDTH), np.float32)
-        groups = np.zeros((used, LEAF_FACES), np.int64)
-        wide, leaves, deepest = flatten_tree(
-            low, high, children, order, centre, grown, boxes, boxes.view(np.int32), groups
+        margin = BOX_MARGIN * float(half.max())
+        boxes = _aligned((nodes, NODE_ROWS, NODE_WIDTH), np.float32)
+        groups = np.zeros((nodes, LEAF_FACES), np.int64)
+        wide_nodes, leaves, depth = flatten_tree(
+            low, high, children, order, centre, margin, boxes, boxes.view(np.int32), groups
         )
         groups = groups[:leaves]
-        placed = _aligned((leaves, 9, LEAF_FACES), np.float64)
-        placed[:] = (corners - centre)[groups].reshape(leaves, LEAF_FACES, 9).swapaxes(1, 2)
-        return centre, half + grown, placed, self.normals, groups, boxes[:wide], deepest
+        packed = _aligned((leaves, 9, LEAF_FACES), np.float64)
+        packed[:] = (corners - centre)[groups].reshape(leaves, LEAF_FACES, 9).swapaxes(1, 2)
+        return centre, half + margin, packed, self.normals, groups, boxes[:wide_nodes], depth
 
     def using(self, backend: Backend) -> "MeshMap":
         """Return the map with its rays cast by `backend`: our own kernel or Open3D.
 
-        Open3D finds the face in float32: where rays pass an edge within rounding it may name the
-        neighbour, or leak.  The range is then that of the face in float64.
+        Open3D finds the face in float32.  For a ray within rounding of an edge it may return the
+        neighbour, or no face.  The range is that of the face in float64.
         """
         if backend not in ("own", "open3d"):
             raise InputError.about("backend", f"must be own or open3d, got {backend!r}.")
-        other = replace(self, backend=backend)
+        mesh = replace(self, backend=backend)
         if backend == "open3d":
-            _ = other._scene
-        return other
+            _ = mesh._scene  # an error if Open3D is not installed
+        return mesh
 
     @cached_property
     def _scene(self) -> "Scene":
@@ -320,13 +325,13 @@ class MeshMap:
         if o.shape != d.shape:
             o, d = (np.array(x, order="C") for x in np.broadcast_arrays(o, d))
         shape = o.shape[:-1]
-        follow = self._follow if self.backend == "own" else self._scene.follow
-        ranges, faces, normals, endings = follow(o.reshape(-1, 3), d.reshape(-1, 3))
-        if (endings == ZERO).any():
+        cast = self._cast if self.backend == "own" else self._scene.cast
+        ranges, faces, normals, endings = cast(o.reshape(-1, 3), d.reshape(-1, 3))
+        if (endings == NO_DIRECTION).any():
             raise InputError.about("directions", "must not be zero.")
         return Hits(ranges, faces, normals, endings).reshaped(shape)
 
-    def _follow(
+    def _cast(
         self, o: FloatArray, d: FloatArray, *, counting: bool = False
     ) -> tuple[FloatArray, IntArray, FloatArray, NDArray[np.uint8]]:
         from isovist.compute.rays.mesh import cast_faces
@@ -340,28 +345,28 @@ class MeshMap:
         """Return the distance from each point, shape (..., 3), to the nearest face, in m."""
         p = as_points("points", points, 3)
         flat, corners = p.reshape(-1, 3), self.vertices[self.faces]
-        least = [face_distances(point, corners, self.normals).min() for point in flat]
-        return np.array(least).reshape(p.shape[:-1])
+        distances = [face_distances(point, corners, self.normals).min() for point in flat]
+        return np.array(distances).reshape(p.shape[:-1])
 
     def contains(self, points: ArrayLike) -> BoolArray:
         """Return whether each point, shape (..., 3), lies in free space.
 
-        On a face the answer may be either.
+        For a point on a face the result may be either.
         """
         p = as_points("points", points, 3)
         flat = p.reshape(-1, 3)
         if self.free == "everywhere":
             return np.ones(p.shape[:-1], bool)
-        met = np.full(len(flat), -1)
-        # A ray through an edge or a corner says nothing; another direction will.
+        crossings = np.full(len(flat), -1)
+        # A ray through an edge or a corner gives no count; another direction will.
         for k in range(1, 33):
-            unsure = np.flatnonzero(met < 0)
+            unsure = np.flatnonzero(crossings < 0)
             if unsure.size == 0:
                 break
             along = np.array([np.cos(2.4 * k), np.sin(2.4 * k), np.cos(1.7 * k) + 0.1])
             rays = np.tile(along, (len(unsure), 1))
-            met[unsure] = self._follow(flat[unsure], rays, counting=True)[1]
-        inside = (met % 2 == 1) & (met >= 0)
+            crossings[unsure] = self._cast(flat[unsure], rays, counting=True)[1]
+        inside = (crossings % 2 == 1) & (crossings >= 0)
         return (inside if self.free == "inside" else ~inside).reshape(p.shape[:-1])
 
 
@@ -379,14 +384,14 @@ def face_distances(point: FloatArray, corners: FloatArray, normals: FloatArray) 
 
 
 def _aligned(shape: tuple[int, ...], kind: type[Any]) -> NDArray[Any]:
-    """An empty array that begins with a line of cache."""
+    """Return an empty array that begins at a cache line."""
     size = int(np.prod(shape)) * np.dtype(kind).itemsize
-    room = np.empty(size + 64, np.uint8)
-    start = -room.ctypes.data % 64
-    return room[start : start + size].view(kind).reshape(shape)
+    buffer = np.empty(size + 64, np.uint8)
+    start = -buffer.ctypes.data % 64
+    return buffer[start : start + size].view(kind).reshape(shape)
 
 
-def _kept(values: FloatArray | None) -> FloatArray | None:
+def _copy_of(values: FloatArray | None) -> FloatArray | None:
     return None if values is None else readonly(values.copy())
 
 
@@ -402,9 +407,9 @@ def _finite_vertices(vertices: ArrayLike) -> FloatArray:
             field="vertices",
         )
     far = np.abs(v).max(initial=0.0)
-    if far > FARTHEST:
+    if far > MAX_COORDINATE:
         raise InputError(
-            f"The vertices of a mesh must lie within {FARTHEST:g} m of its origin, "
+            f"The vertices of a mesh must lie within {MAX_COORDINATE:g} m of its origin, "
             f"got {far:g} m. Is it in m?",
             field="vertices",
         )

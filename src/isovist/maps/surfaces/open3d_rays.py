@@ -1,4 +1,4 @@
-"""Rays through a mesh by Open3D, where it is installed."""
+"""Cast rays in a mesh with Open3D, an optional package."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -39,24 +39,21 @@ class Scene:
         scene.add_triangles((vertices - centre).astype("f4"), faces.astype("u4"))
         return cls(scene, centre, vertices[faces[:, 0]] - centre, normals)
 
-    def follow(
+    def cast(
         self, o: FloatArray, d: FloatArray
     ) -> tuple[FloatArray, IntArray, FloatArray, NDArray[np.uint8]]:
-        """Cast rays and return ranges, faces, normals and endings.
-
-        They are given as by `rays.mesh.cast_faces`.
-        """
+        """Cast rays; return ranges, faces, normals and endings as `rays.mesh.cast_faces` does."""
         start = o - self.centre
-        met = self.scene.cast_rays(np.concatenate([start, d], axis=1).astype("f4"))
-        faces = met["primitive_ids"].numpy().astype(np.int64)
-        hit = np.isfinite(met["t_hit"].numpy())
+        rays = self.scene.cast_rays(np.concatenate([start, d], axis=1).astype("f4"))
+        faces = rays["primitive_ids"].numpy().astype(np.int64)
+        hit = np.isfinite(rays["t_hit"].numpy())
         faces[~hit] = -1
         n = np.where(hit[:, None], self.normals[faces], 0.0)
         slope = np.einsum("ij,ij->i", n, d)
-        ahead = np.einsum("ij,ij->i", n, self.corners[faces] - start)
+        height = np.einsum("ij,ij->i", n, self.corners[faces] - start)
         length = np.linalg.norm(d, axis=1)
         ranges = np.full(len(o), np.inf)
-        np.divide(ahead * length, slope, out=ranges, where=hit & (slope != 0.0))
+        np.divide(height * length, slope, out=ranges, where=hit & (slope != 0.0))
         endings = np.where(hit, Ending.WALL, Ending.EDGE).astype(np.uint8)
         endings[length == 0.0] = 255
         return ranges, faces, np.where(slope[:, None] > 0.0, -n, n), endings

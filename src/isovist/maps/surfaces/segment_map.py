@@ -1,4 +1,4 @@
-"""Maps of straight walls in the plane."""
+"""2D maps of straight walls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Pieces:
     Attributes:
         angles: Where pieces begin and end, shape (P, C + 1), in rad.
         walls: The wall that piece k shows between angles k and k + 1, −1 for none; (P, C).
-        counts: How many pieces each point has, shape (P,).
+        counts: Number of pieces of each point, shape (P,).
     """
 
     angles: FloatArray
@@ -63,10 +63,13 @@ class SegmentMap:
 
         Args:
             segments: The walls.
-            free: Free space.  Without it, the bounded regions that the walls enclose are free;
-                when they enclose none, the map is open and every point off the walls is free.
+            free: Free space.  Without it, the regions that the walls enclose are free; if they
+                enclose none, every point off the walls is free.
             reflectance: One value per given segment.
             attribute: Two values per given segment, at its ends, shape (m, 2).
+
+        Raises:
+            InputError: If an array has a wrong shape, or a segment has no length.
         """
         s = as_floats("segments", segments)
         if s.ndim not in (2, 3) or s[0:1].size != 4 or len(s) == 0:
@@ -87,14 +90,14 @@ class SegmentMap:
             values = readonly(as_floats("reflectance", reflectance, (len(s),))[parents])
         levels = None
         if attribute is not None:
-            given = as_floats("attribute", attribute, (len(s), 2))[parents]
+            ends = as_floats("attribute", attribute, (len(s), 2))[parents]
             start, along = s[parents, None, :2], (s[:, 2:] - s[:, :2])[parents, None]
             share = ((walls.reshape(-1, 2, 2) - start) * along).sum(2) / (along**2).sum(2)
-            levels = readonly(given[:, :1] * (1.0 - share) + given[:, 1:] * share)
+            levels = readonly(ends[:, :1] * (1.0 - share) + ends[:, 1:] * share)
         if free is None:
             lines = shapely.linestrings(walls.reshape(-1, 2, 2))
             faces = shapely.polygonize(lines)
-            free = None if faces.is_empty else _together(faces)
+            free = None if faces.is_empty else _union(faces)
         return cls(readonly(walls), readonly(parents), free, values, levels)
 
     @classmethod
@@ -150,10 +153,12 @@ class SegmentMap:
 
     @property
     def dimension(self) -> int:
+        """The dimension of the map: 2."""
         return 2
 
     @cached_property
     def bounds(self) -> FloatArray:
+        """The smallest and largest coordinates of the walls, shape (2, 2), in m."""
         corners = self.walls.reshape(-1, 2)
         return readonly(np.stack([corners.min(axis=0), corners.max(axis=0)]))
 
@@ -173,8 +178,8 @@ class SegmentMap:
         node_lo, node_hi = np.empty((2 * m, 2)), np.empty((2 * m, 2))
         link, count = np.empty(2 * m, np.int64), np.empty(2 * m, np.int64)
         order = np.empty(m, np.int64)
-        used = build_bvh(lo, hi, node_lo, node_hi, link, count, order)
-        return node_lo[:used], node_hi[:used], link[:used], count[:used], order
+        nodes = build_bvh(lo, hi, node_lo, node_hi, link, count, order)
+        return node_lo[:nodes], node_hi[:nodes], link[:nodes], count[:nodes], order
 
     @cached_property
     def normals(self) -> FloatArray:
@@ -237,9 +242,9 @@ class SegmentMap:
         p = as_floats("points", points)
         flat = shapely.points(p.reshape(-1, 2))
         (_, near), gaps = self._tree.query_nearest(flat, return_distance=True, all_matches=False)
-        if len(near) != len(flat):  # the square of such a distance is no number any more
+        if len(near) != len(flat):  # squares of such distances overflow
             raise InputError(
-                "Some points lie too far from the walls for a distance to be told.", field="points"
+                "Some points are too far from the walls to compute a distance.", field="points"
             )
         return gaps.reshape(p.shape[:-1])
 
@@ -275,8 +280,8 @@ def _polygon(name: str, k: int, corners: ArrayLike) -> BaseGeometry:
     return polygon
 
 
-def _together(faces: GeometryCollection) -> BaseGeometry:
-    """What faces cover; slivers that are too thin for GEOS are mended first."""
+def _union(faces: GeometryCollection) -> BaseGeometry:
+    """Return the union of faces, with slivers that are too thin for GEOS repaired."""
     try:
         return shapely.union_all(faces.geoms)
     except shapely.errors.GEOSException:

@@ -1,4 +1,4 @@
-"""Triangles of simple solids: extruded plans and lattices."""
+"""Make triangles of simple solids: extruded plans and lattices."""
 
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -22,20 +22,20 @@ def extruded(plan: "SegmentMap", low: float, high: float) -> tuple[FloatArray, I
     walls = plan.walls.reshape(-1, 2, 2)
     caps, touching = _caps(plan)
     twice = touching != 1 if plan.free is not None else np.zeros(len(walls), bool)
-    which = np.concatenate([np.arange(len(walls)), np.flatnonzero(twice)])
-    (a, b), (c, d) = (np.moveaxis(_at(walls[which], z), 1, 0) for z in (low, high))
+    index = np.concatenate([np.arange(len(walls)), np.flatnonzero(twice)])
+    (a, b), (c, d) = (np.moveaxis(_at(walls[index], z), 1, 0) for z in (low, high))
     sides = [np.stack(corners, axis=1) for corners in ([a, b, d], [a, d, c])]
-    owners = np.concatenate([which, which, np.full(2 * len(caps), -1)])
+    owners = np.concatenate([index, index, np.full(2 * len(caps), -1)])
     return np.concatenate([*sides, _at(caps, low), _at(caps, high)]), owners
 
 
 def _at(points: FloatArray, z: float) -> FloatArray:
-    """Points of the plane, shape (..., 2), at a height, shape (..., 3)."""
+    """Return 2D points, shape (..., 2), at a height, shape (..., 3)."""
     return np.concatenate([points, np.full((*points.shape[:-1], 1), z)], axis=-1)
 
 
 def _caps(plan: "SegmentMap") -> tuple[FloatArray, IntArray]:
-    """Triangles of the free space, shape (k, 3, 2), and how many regions of it touch each wall.
+    """Return triangles of the free space, (k, 3, 2), and how many regions of it touch each wall.
 
     The regions are those that the walls cut the plane into, so that caps and walls share their
     corners and no crack is left between them.

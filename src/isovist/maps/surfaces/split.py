@@ -1,4 +1,4 @@
-"""Splitting segments where they cross, touch or overlap, so that they meet only at ends."""
+"""Split segments where they cross, touch or overlap, so that they meet only at their ends."""
 
 from itertools import pairwise
 
@@ -7,7 +7,7 @@ import shapely
 
 from isovist.arrays import FloatArray, IntArray
 
-TOUCH = 1e-9  # m: ends this near to another segment are taken to lie on it
+TOUCH = 1e-9  # m: an end this near to a segment lies on it
 
 
 def split_crossings(segments: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -20,12 +20,14 @@ def split_crossings(segments: FloatArray) -> tuple[FloatArray, IntArray]:
     Args:
         segments: Ends (x0, y0, x1, y1), shape (m, 4).
     """
-    # A segment that is drawn again adds nothing but pairs, and these grow with the square.
+    # Repeated segments add only pairs, whose number grows with the square.
     forth, back = segments, segments[:, [2, 3, 0, 1]]
-    turned = (forth[:, 0] > back[:, 0]) | ((forth[:, 0] == back[:, 0]) & (forth[:, 1] > back[:, 1]))
-    sorted_ends = np.where(turned[:, None], back, forth)
-    kept = np.sort(np.unique(sorted_ends, axis=0, return_index=True)[1])
-    s = _merge_ends(segments[kept])
+    is_reversed = (forth[:, 0] > back[:, 0]) | (
+        (forth[:, 0] == back[:, 0]) & (forth[:, 1] > back[:, 1])
+    )
+    sorted_ends = np.where(is_reversed[:, None], back, forth)
+    distinct = np.sort(np.unique(sorted_ends, axis=0, return_index=True)[1])
+    s = _merge_ends(segments[distinct])
     lines = shapely.linestrings(s.reshape(-1, 2, 2))
     tree = shapely.STRtree(lines)
     first, second = tree.query(lines, predicate="dwithin", distance=TOUCH)
@@ -35,7 +37,7 @@ def split_crossings(segments: FloatArray) -> tuple[FloatArray, IntArray]:
         _cut_pair(s[i], s[j], cuts[i], cuts[j])
     walls: list[tuple[float, ...]] = []
     parents: list[int] = []
-    known: set[tuple[float, ...]] = set()
+    keys: set[tuple[float, ...]] = set()
     for k, row in enumerate(s):
         along = row[2:] - row[:2]
         inner = sorted(
@@ -44,15 +46,15 @@ def split_crossings(segments: FloatArray) -> tuple[FloatArray, IntArray]:
         stops = [(row[0], row[1]), *inner, (row[2], row[3])]
         for a, b in pairwise(stops):
             key = (*min(a, b), *max(a, b))
-            if a != b and key not in known:
-                known.add(key)
+            if a != b and key not in keys:
+                keys.add(key)
                 walls.append((*a, *b))
-                parents.append(int(kept[k]))
+                parents.append(int(distinct[k]))
     return np.array(walls), np.array(parents, dtype=np.int64)
 
 
 def _merge_ends(segments: FloatArray) -> FloatArray:
-    """Ends nearer than TOUCH to each other become the first of them."""
+    """Replace ends nearer than TOUCH to each other by the first of them."""
     from scipy.spatial import cKDTree
 
     ends = segments.reshape(-1, 2)
@@ -69,7 +71,7 @@ def _cut_pair(
     p_cuts: list[tuple[float, float]],
     q_cuts: list[tuple[float, float]],
 ) -> None:
-    """Note where two segments that touch must be cut."""
+    """Add the points where two segments that touch must be cut."""
     touched = False
     for segment, cuts, other in ((p, p_cuts, q), (q, q_cuts, p)):
         for end in (other[:2], other[2:]):
@@ -90,7 +92,7 @@ def _cut_pair(
 
 
 def _on(segment: FloatArray, point: FloatArray) -> bool:
-    """Whether the point lies on the segment, within TOUCH, and not at its ends."""
+    """Return whether the point lies on the segment, within TOUCH, and not at its ends."""
     d = segment[2:] - segment[:2]
     length = np.hypot(d[0], d[1])
     gap = point - segment[:2]

@@ -57,7 +57,7 @@ def track(
 
     check_suffix(figure)
     drive = LogOptions(scan_topic, odometry_topic, sensor, sweep, prefix).read(log)
-    scans = drive.chosen(every=step, start=start, stop=stop, held_out=held_out)
+    scans = drive.select(every=step, start=start, stop=stop, held_out=held_out)
     connections = () if links is None else read_links(links)
     atlas = open_atlases(maps, BuildOptions(height=height, max_height=max_height))
     if not isinstance(atlas, Atlas):

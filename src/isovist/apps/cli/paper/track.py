@@ -43,7 +43,7 @@ def track(
 
     method = PaperOptions(channels, temperature, profile, norm, transform, spacing, basis)
     drive = LogOptions(scan_topic, odometry_topic, sensor, sweep, prefix).read(log)
-    drive = drive.take(drive.chosen(every=step, start=start, stop=stop, held_out=held_out))
+    drive = drive.take(drive.select(every=step, start=start, stop=stop, held_out=held_out))
     if not isinstance(drive, Log):
         raise InputError(
             "The paper's method tracks robots in 2D, and this log has 3D clouds.",

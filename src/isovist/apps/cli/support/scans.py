@@ -193,7 +193,7 @@ class LogOptions:
             raise InputError(
                 f"{path.name} has no true poses, so nothing can be measured.", code="empty"
             )
-        return log.take(log.chosen(held_out=held_out))
+        return log.take(log.select(held_out=held_out))
 
 
 def existing_files(paths: Iterable[Path], kind: str = "a CARMEN log") -> list[Path]:
