@@ -86,7 +86,7 @@ PLAN = """() => {
   studio.stage.setPlan(plan, [[0, 0], [200, 200]]);
 }"""
 CLOUD = """async () => {
-  await studio.lift(true);
+  await studio.show3d(true);
   const points = new Float32Array(1500000), size = [60, 40, 3];
   for (let k = 0; k < points.length; k++) points[k] = size[k % 3] * Math.random();
   studio.space.setCloud(points, 0.1);

@@ -21,7 +21,7 @@ from tests.support.studio_door import Visit, browser, running  # noqa: E402
 def locate(page: Any) -> None:
     """Two places of a hall explain one scan."""
     page.wait_for_selector(".verdict")
-    page.wait_for_function("() => !studio.tab.busy && studio.tab.told.why")
+    page.wait_for_function("() => !studio.tab.busy && studio.tab.result.why")
 
 
 def follow(page: Any) -> None:

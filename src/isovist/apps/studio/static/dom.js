@@ -1,4 +1,4 @@
-// Small parts of panels, each with its label.
+// Elements of panels, each with its label.
 
 /** @typedef {import("studio/marks.js").Mark} Mark */
 /** @typedef {Node | string | null | undefined | false} Child */
@@ -26,47 +26,47 @@ let count = 0;
  * A slider with its number beside it.
  * @param {string} label @param {string} unit
  * @param {{min: number, max: number, step: number, value: number}} range
- * @param {(value: number, last: boolean) => void} told
+ * @param {(value: number, last: boolean) => void} onChange
  */
-export function slider(label, unit, range, told) {
+export function slider(label, unit, range, onChange) {
   const id = `field-${++count}`;
   const field = h("input", { id, type: "range", ...range, value: String(range.value) });
   /** @param {number} value */
   const words = (value) => `${value}${unit}`;
-  const shown = h("output", { htmlFor: id }, words(range.value));
+  const output = h("output", { htmlFor: id }, words(range.value));
   field.addEventListener("input", () => {
-    shown.textContent = words(field.valueAsNumber);
-    told(field.valueAsNumber, false);
+    output.textContent = words(field.valueAsNumber);
+    onChange(field.valueAsNumber, false);
   });
-  field.addEventListener("change", () => told(field.valueAsNumber, true));
-  return h("div", { className: "field", "data-live": "" }, h("label", { htmlFor: id }, label), field, shown);
+  field.addEventListener("change", () => onChange(field.valueAsNumber, true));
+  return h("div", { className: "field", "data-live": "" }, h("label", { htmlFor: id }, label), field, output);
 }
 
 /**
- * One of several.
- * @param {string} label @param {[string, string][]} options Values and words. @param {string} value
- * @param {(value: string) => void} told
+ * A menu to select one of several options.
+ * @param {string} label @param {[string, string][]} options Values and labels. @param {string} value
+ * @param {(value: string) => void} onChange
  */
-export function choice(label, options, value, told) {
+export function select(label, options, value, onChange) {
   const id = `field-${++count}`;
   const field = h("select", { id }, ...options.map(([key, words]) => h("option", { value: key }, words)));
   field.value = value;
-  field.addEventListener("change", () => told(field.value));
+  field.addEventListener("change", () => onChange(field.value));
   return h("div", { className: "field", "data-live": "" }, h("label", { htmlFor: id }, label), field);
 }
 
-/** @param {string} label @param {boolean} value @param {(value: boolean) => void} told */
-export function tick(label, value, told) {
+/** @param {string} label @param {boolean} value @param {(value: boolean) => void} onChange */
+export function checkbox(label, value, onChange) {
   const field = h("input", { type: "checkbox", checked: value });
-  field.addEventListener("change", () => told(field.checked));
+  field.addEventListener("change", () => onChange(field.checked));
   return h("label", { className: "tick", "data-live": "" }, field, label);
 }
 
-/** @param {string} label @param {() => void} told @param {Record<string, any>} [props] */
-export const button = (label, told, props = {}) =>
-  h("button", { type: "button", "data-live": "", onclick: told, ...props }, label);
+/** @param {string} label @param {() => void} onChange @param {Record<string, any>} [props] */
+export const button = (label, onChange, props = {}) =>
+  h("button", { type: "button", "data-live": "", onclick: onChange, ...props }, label);
 
-/** @type {Record<string, string>} Verdicts also by shape, for those who see no colours. */
+/** @type {Record<string, string>} A shape for each verdict, besides its colour. */
 const SHAPES = { unique: "●", ambiguous: "◐", lost: "○" };
 
 /** @param {string} verdict @param {string} words @param {string} advice */
@@ -103,15 +103,15 @@ export function bar(label, share, chance, detail = "", colour = "best") {
 }
 
 /** @param {string} title @param {boolean} open @param {...Child} children */
-export const fold = (title, open, ...children) =>
+export const disclosure = (title, open, ...children) =>
   h("details", { open, "data-live": "" }, h("summary", {}, title), ...children);
 
 /**
  * Sliders of a simulated sensor.
  * @param {Record<string, any>} lidar Changed in place. @param {number} dimension
- * @param {(last: boolean) => void} told
+ * @param {(last: boolean) => void} onChange
  */
-export function sensorFields(lidar, dimension, told) {
+export function sensorFields(lidar, dimension, onChange) {
   /** @type {[string, string, string, number, number, number][]} */
   const rows = [
     dimension === 3
@@ -125,7 +125,7 @@ export function sensorFields(lidar, dimension, told) {
   return rows.map(([name, label, unit, min, max, step]) =>
     slider(label, unit, { min, max, step, value: lidar[name] }, (value, last) => {
       lidar[name] = value;
-      told(last);
+      onChange(last);
     }),
   );
 }

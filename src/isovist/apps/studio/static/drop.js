@@ -1,37 +1,37 @@
-// Files and folders that are dropped on the page.
+// Files and folders that the user drops on the page.
 
 import { button } from "studio/dom.js";
 import { RefusedError } from "studio/server.js";
 
-/** @typedef {{file: File, path: string}} Found */
+/** @typedef {{file: File, path: string}} DroppedFile */
 
 /**
- * The files below an entry, with the name of the folder they lie in.
+ * Return the files of an entry, with the name of their folder.
  * @param {FileSystemEntry} entry @param {string} [folder]
- * @returns {Promise<Found[]>}
+ * @returns {Promise<DroppedFile[]>}
  */
-async function below(entry, folder = "") {
+async function filesIn(entry, folder = "") {
   if (entry.isFile) {
     const file = await new Promise((done, fail) => /** @type {FileSystemFileEntry} */ (entry).file(done, fail));
     return [{ file: /** @type {File} */ (file), path: folder + entry.name }];
   }
   const reader = /** @type {FileSystemDirectoryEntry} */ (entry).createReader();
-  /** @type {Found[]} */
-  const found = [];
+  /** @type {DroppedFile[]} */
+  const files = [];
   for (;;) {
     /** @type {FileSystemEntry[]} */
-    const some = await new Promise((done, fail) => reader.readEntries(done, fail));
-    if (!some.length) return found;
-    for (const inner of some) found.push(...(await below(inner, `${folder}${entry.name}/`)));
+    const batch = await new Promise((done, fail) => reader.readEntries(done, fail));
+    if (!batch.length) return files;
+    for (const child of batch) files.push(...(await filesIn(child, `${folder}${entry.name}/`)));
   }
 }
 
 /**
- * Listen for drops; a curtain shows that they are welcome.
- * @param {HTMLElement} curtain @param {(found: Found[]) => void} take
+ * Listen for drops; a curtain covers the page meanwhile.
+ * @param {HTMLElement} curtain @param {(files: DroppedFile[]) => void} onFiles
  * @param {(error: unknown) => void} fail Called when a folder cannot be read.
  */
-export function dropped(curtain, take, fail) {
+export function listenForDrops(curtain, onFiles, fail) {
   addEventListener("dragover", (event) => {
     event.preventDefault();
     curtain.hidden = false;
@@ -43,27 +43,27 @@ export function dropped(curtain, take, fail) {
     event.preventDefault();
     curtain.hidden = true;
     const items = [...(event.dataTransfer?.items ?? [])].filter((item) => item.kind === "file");
-    const plain = [...(event.dataTransfer?.files ?? [])];
+    const files = [...(event.dataTransfer?.files ?? [])];
     const entries = items.map((item) => item.webkitGetAsEntry());
     if (entries.length && entries.every((entry) => entry)) {
       try {
-        const found = await Promise.all(entries.map((entry) => below(/** @type {FileSystemEntry} */ (entry))));
-        take(found.flat());
+        const nested = await Promise.all(entries.map((entry) => filesIn(/** @type {FileSystemEntry} */ (entry))));
+        onFiles(nested.flat());
       } catch (error) {
         fail(error);
       }
     } else {
-      take(plain.map((file) => ({ file, path: file.name })));
+      onFiles(files.map((file) => ({ file, path: file.name })));
     }
   });
 }
 
 /**
- * Where a bag has several topics, let one be chosen in the message that says so.
- * @param {unknown} error @param {(topic: string) => void} chosen
+ * Offer the topics of a bag as buttons in the error message.
+ * @param {unknown} error @param {(topic: string) => void} onChoice
  */
-export function askTopic(error, chosen) {
+export function offerTopics(error, onChoice) {
   if (!(error instanceof RefusedError) || error.code !== "several_topics") return;
-  const buttons = error.topics.map((topic) => button(topic, () => chosen(topic)));
+  const buttons = error.topics.map((topic) => button(topic, () => onChoice(topic)));
   document.getElementById("toast")?.append(document.createElement("br"), ...buttons);
 }

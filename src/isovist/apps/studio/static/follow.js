@@ -1,8 +1,8 @@
-// Follow: a log, played; what the tracker believes along the way, and how firmly.
+// Follow: play back a log, and show what the tracker believes at each update.
 
 import { stream } from "studio/server.js";
-import { bar, button, choice, degrees, h, verdict } from "studio/dom.js";
-import { carried } from "studio/marks.js";
+import { bar, button, select, degrees, h, verdict } from "studio/dom.js";
+import { toMap } from "studio/marks.js";
 import { place, placeMarks, row } from "studio/places.js";
 import { Plots } from "studio/plots.js";
 import { Timeline } from "studio/timeline.js";
@@ -21,8 +21,8 @@ export class Follow {
     this.index = 0;
     /** @type {AbortController | null} */
     this.job = null;
-    /** @type {number[] | null} Where the robot is being carried. */
-    this.held = null;
+    /** @type {number[] | null} Where the user drags the robot. */
+    this.dragged = null;
     /** @type {{at: number, x: number, y: number} | null} */
     this.jump = null;
     this.plots = new Plots();
@@ -37,20 +37,20 @@ export class Follow {
     this.time.time = (index) => (this.updates[index]?.update.time ?? 0) - (this.updates[0]?.update.time ?? 0);
     /** @type {[string, string][]} */
     const logs = studio.logs.map(({ key, name }) => [key, name]);
-    const pick = choice("Log", logs, studio.state.log, (key) => {
+    const pick = select("Log", logs, studio.state.log, (key) => {
       studio.state.log = key;
       studio.save();
       this.jump = null;
       this.run();
     });
-    const again = button("From the start again", () => {
+    const again = button("Start again", () => {
       this.jump = null;
       this.run();
     });
     studio.panel.replaceChildren(
       this.home,
       this.plots.home,
-      h("p", { className: "fine", "data-live": "" }, "Drag the robot to another part of its way: it is carried there, and odometry knows nothing of it."),
+      h("p", { className: "fine", "data-live": "" }, "Drag the robot to another part of its path: it is kidnapped, and its odometry does not notice."),
       pick,
       h("div", { className: "row", "data-live": "" }, again),
       this.words,
@@ -76,16 +76,16 @@ export class Follow {
     this.home.replaceChildren();
     this.index = 0;
     time.grow(0);
-    const about = { site: studio.site.key, log: studio.state.log, ...(this.jump ? { carried: this.jump } : {}) };
+    const request = { site: studio.site.key, log: studio.state.log, ...(this.jump ? { carried: this.jump } : {}) };
     try {
       let length = 1;
-      for await (const told of stream("/track", about, job.signal)) {
-        if (told.length) length = told.length;
-        if (told.update) this.updates.push(told);
-        if (told.done) this.summary = told.done;
+      for await (const result of stream("/track", request, job.signal)) {
+        if (result.length) length = result.length;
+        if (result.update) this.updates.push(result);
+        if (result.done) this.summary = result.done;
         const count = this.updates.length;
-        if (told.done || count % 20 === 1) {
-          studio.progress(told.done ? 1 : count / length, "Following");
+        if (result.done || count % 20 === 1) {
+          studio.progress(result.done ? 1 : count / length, "Following");
           time.grow(count);
           this.plots.data(this.updates);
           if (count === 1 && this.jump === null) time.go(0);
@@ -94,19 +94,19 @@ export class Follow {
       }
       this.words.textContent = this.summary;
       time.go(this.jump ? Math.min(this.jump.at, this.updates.length - 1) : this.updates.length - 1);
-      studio.say(this.summary.split("\n")[0]);
+      studio.announce(this.summary.split("\n")[0]);
     } catch (error) {
       studio.progress(1);
-      if (!job.signal.aborted) studio.fail(error);
+      if (!job.signal.aborted) studio.showError(error);
     }
   }
 
   /** @param {number} index */
   show(index) {
     this.index = index;
-    const told = this.updates[index];
-    if (told) {
-      const { update, places } = told;
+    const result = this.updates[index];
+    if (result) {
+      const { update, places } = result;
       const [best] = update.estimates;
       const words = best ? `${places[0].spread}, λ_min ${Number(update.lambda_min ?? 0).toPrecision(3)} per m²` : "";
       const off = update.error_m == null ? "" : `${update.error_m.toFixed(3)} m and ${update.error_deg.toFixed(2)}° from the truth; `;
@@ -123,9 +123,9 @@ export class Follow {
 
   /** @returns {Mark[]} */
   marks() {
-    const told = this.updates[this.index];
-    if (!told) return [];
-    const { update, places, ends, truth } = told;
+    const result = this.updates[this.index];
+    if (!result) return [];
+    const { update, places, ends, truth } = result;
     const past = this.updates.slice(0, this.index + 1);
     /** @type {Mark[]} */
     const marks = [];
@@ -137,27 +137,27 @@ export class Follow {
     marks.push({ kind: "line", points: known, colour: "way", width: 2 });
     const [best] = update.estimates;
     if (best) {
-      const points = ends.map((/** @type {number[]} */ end) => carried(row(best), end));
+      const points = ends.map((/** @type {number[]} */ end) => toMap(row(best), end));
       marks.push({ kind: "dots", points, colour: "fits", size: 3 });
       marks.push(...placeMarks(update.estimates, places, update.verdict === "unique"));
     }
     if (truth) marks.push({ kind: "cross", at: [truth.x, truth.y], colour: "truth" });
-    if (this.held) marks.push({ kind: "robot", pose: [...this.held, truth?.yaw ?? 0], colour: "astray", hollow: true });
+    if (this.dragged) marks.push({ kind: "robot", pose: [...this.dragged, truth?.yaw ?? 0], colour: "astray", hollow: true });
     return marks;
   }
 
   /** @param {[number, number]} world */
   grab(world) {
-    const told = this.updates[this.index];
-    const at = told?.truth ?? told?.update.estimates[0];
+    const result = this.updates[this.index];
+    const at = result?.truth ?? result?.update.estimates[0];
     if (!at || Math.hypot(world[0] - at.x, world[1] - at.y) * this.studio.stage.view.scale > 26) return null;
-    if (!told.truth) {
-      this.studio.fail(new Error("The log has no truth, so nobody knows which scans were taken elsewhere."));
+    if (!result.truth) {
+      this.studio.showError(new Error("The log has no true poses, so the robot cannot be moved."));
       return null;
     }
     this.time?.play(false);
     return (/** @type {[number, number]} */ to, /** @type {boolean} */ last) => {
-      this.held = last ? null : [...to];
+      this.dragged = last ? null : [...to];
       if (last && Math.hypot(to[0] - at.x, to[1] - at.y) > 0.5) {
         this.jump = { at: Math.max(1, this.index), x: to[0], y: to[1] };
         this.run();
@@ -173,7 +173,7 @@ export class Follow {
 }
 
 /**
- * Space plays, comma and full stop step.
+ * Space plays or pauses; comma and full stop step.
  * @param {KeyboardEvent} event @param {Timeline | undefined} time
  */
 export function timeKey(event, time) {

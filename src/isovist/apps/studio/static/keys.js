@@ -1,13 +1,13 @@
-// Keys: everything that the mouse does.
+// Keyboard shortcuts for everything that the mouse does.
 
 import { h } from "studio/dom.js";
 
 /** @typedef {import("studio/main.js").Studio} Studio */
 
 const KEYS = [
-  ["1 … 5", "the views"], ["+ − 0", "closer, farther, the whole map"], ["arrows", "move the map (when it has the focus)"],
-  ["shift + arrows, [ ]", "move and turn the robot"], ["space , .", "play, a step back, a step on"],
-  ["V", "in space or from above"], ["G", "grid"], ["T", "light or dark"], ["O", "open files"], ["S", "share"], ["?", "these keys"],
+  ["1 … 5", "tabs"], ["+ − 0", "zoom in, zoom out, fit the map"], ["arrows", "move the map (when it has focus)"],
+  ["shift + arrows, [ ]", "move and turn the robot"], ["space , .", "play or pause, step back, step forward"],
+  ["V", "3D or 2D view"], ["G", "grid"], ["T", "light or dark theme"], ["O", "open files"], ["S", "share"], ["?", "show these keys"],
 ];
 
 /** @param {string} id @returns {HTMLElement} */
@@ -30,7 +30,7 @@ export function listenToKeys(studio) {
     o: () => $("open").click(),
     s: () => $("share").click(),
     "?": () => $("help").click(),
-    v: () => studio.site?.dimension === 3 && studio.lift(!studio.solid),
+    v: () => studio.site?.dimension === 3 && studio.show3d(!studio.is3d),
     g: () => {
       stage.grid = !stage.grid;
       stage.draw();

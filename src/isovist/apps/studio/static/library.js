@@ -1,34 +1,34 @@
-// Several maps that were dropped together and are asked together.
+// Libraries: several maps that were dropped together and are searched together.
 
 /** @typedef {import("studio/main.js").Studio} Studio */
 
 /**
- * Key of the library that the map came with; "" where it came alone.
+ * Return the key of the library of the map, or "" if there is none.
  * @param {Studio} studio
  */
 export const libraryOf = (studio) =>
   studio.sites.find(({ key }) => key === studio.site?.key)?.library ?? "";
 
 /**
- * Which places of an answer are on the map that is shown.
+ * Return a function that says which estimates are on the current map.
  * @param {Studio} studio @param {any[]} estimates
  * @returns {(k: number) => boolean}
  */
-export const shownOf = (studio, estimates) => (k) =>
+export const isOnShownMap = (studio, estimates) => (k) =>
   (estimates[k]?.map ?? studio.site.name) === studio.site.name;
 
 /**
- * Show the map that an answer is of, with the scan that was dropped.
- * @param {Studio} studio @param {any} told
+ * Show the map of an answer, with the uploaded scan.
+ * @param {Studio} studio @param {any} result
  */
-export async function turnTo(studio, told) {
+export async function showMapOf(studio, result) {
   const { scan, scanName } = studio.state;
-  if (!scan || !told || told.site === studio.site.key) return;
+  if (!scan || !result || result.site === studio.site.key) return;
   try {
-    await studio.open(told.site, false);
+    await studio.open(result.site, false);
     Object.assign(studio.state, { scan, scanName });
     studio.go(studio.tab);
   } catch (error) {
-    studio.fail(error);
+    studio.showError(error);
   }
 }

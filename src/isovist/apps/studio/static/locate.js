@@ -1,9 +1,9 @@
-// Locate: a scan that was dropped, or one of a virtual robot that is moved by mouse.
+// Locate: an uploaded scan, or a simulated scan of a virtual robot that the user moves.
 
 import { ask } from "studio/server.js";
-import { bar, button, degrees, fold, h, sensorFields, slider, tick, verdict } from "studio/dom.js";
-import { libraryOf, shownOf, turnTo } from "studio/library.js";
-import { carried } from "studio/marks.js";
+import { bar, button, degrees, disclosure, h, sensorFields, slider, checkbox, verdict } from "studio/dom.js";
+import { libraryOf, isOnShownMap, showMapOf } from "studio/library.js";
+import { toMap } from "studio/marks.js";
 import { placeMarks, row } from "studio/places.js";
 
 /** @typedef {import("studio/main.js").Studio} Studio */
@@ -14,7 +14,7 @@ const FITS = { 1: "fits", 0: "astray" };
 /** @type {Record<string, string>} */
 const REFUTES = { "-": "astray", "+": "fits", 0: "plain" };
 
-const REST = 300; // ms after which a robot that is held still is looked at closely
+const REST_MS = 300; // after this time without a move, the full search runs
 
 export class Locate {
   /** @param {Studio} studio */
@@ -22,17 +22,17 @@ export class Locate {
     this.studio = studio;
     this.name = "Locate";
     /** @type {any} */
-    this.told = null;
+    this.result = null;
     this.busy = false;
     /** @type {{live: boolean, prove: boolean} | null} */
     this.next = null;
-    this.chosen = 0;
+    this.selected = 0;
     this.home = h("div", { className: "answer" });
-    this.shown = { beams: true, search: false, proof: true };
+    this.layers = { beams: true, search: false, proof: true };
     this.answers = 0;
-    this.unfolded = false;
-    this.failed = false; // then the next answer takes the message away
-    this.resting = 0;
+    this.isRefutedOpen = false;
+    this.failed = false; // if true, the next answer hides the error message
+    this.restTimer = 0;
   }
 
   get state() {
@@ -40,17 +40,17 @@ export class Locate {
   }
 
   enter() {
-    this.told = null;
-    this.chosen = 0;
+    this.result = null;
+    this.selected = 0;
     this.panel();
     this.ask(false);
   }
 
   leave() {
-    clearTimeout(this.resting);
+    clearTimeout(this.restTimer);
   }
 
-  /** Ask where the robot is; while one question is under way, only the latest waits. */
+  /** Locate the scan. While a request is running, only the latest waits. */
   async ask(live = false, prove = false) {
     if (this.busy) {
       this.next = { live, prove };
@@ -59,33 +59,33 @@ export class Locate {
     this.busy = true;
     const { site, state } = this.studio;
     const library = prove ? "" : libraryOf(this.studio); // a proof is of one map
-    const about = { site: site.key, library, live, prove, search: this.shown.search };
+    const request = { site: site.key, library, live, prove, search: this.layers.search };
     const robot = { robot: state.robot, lidar: state.lidar, mount: state.mount, seed: state.seed };
     try {
-      if (prove) this.studio.progress(0.5, "Searching the whole map");
-      const told = await ask("/locate", { ...about, ...(state.scan ? { scan: state.scan } : robot) });
+      if (prove) this.studio.progress(0.5, "Proving: searching the whole map");
+      const result = await ask("/locate", { ...request, ...(state.scan ? { scan: state.scan } : robot) });
       if (site === this.studio.site) {
-        this.told = told;
-        if (told.truth?.z != null) state.robot.z ??= told.truth.z;
+        this.result = result;
+        if (result.truth?.z != null) state.robot.z ??= result.truth.z;
         this.answers += 1;
         if (this.failed) this.studio.toast("");
         this.failed = false;
-        if (!live) this.studio.say(`${told.answer.verdict}. ${told.answer.advice}`);
+        if (!live) this.studio.announce(`${result.answer.verdict}. ${result.answer.advice}`);
       }
     } catch (error) {
       this.failed = true;
-      this.studio.fail(error);
+      this.studio.showError(error);
     } finally {
       this.busy = false;
       if (prove) this.studio.progress(1);
     }
-    if (this.chosen >= (this.told?.answer.estimates.length ?? 0)) this.chosen = 0;
+    if (this.selected >= (this.result?.answer.estimates.length ?? 0)) this.selected = 0;
     const next = this.next;
     this.next = null;
     if (next) this.ask(next.live, next.prove);
-    if (this.studio.tab === this) this.tell();
+    if (this.studio.tab === this) this.render();
     this.studio.refresh();
-    if (!next) turnTo(this.studio, this.told);
+    if (!next) showMapOf(this.studio, this.result);
   }
 
   /** @returns {Mark[]} */
@@ -93,31 +93,31 @@ export class Locate {
     const { state } = this.studio;
     /** @type {Mark[]} */
     const marks = [];
-    const told = this.told;
-    if (told) {
-      const { estimates, verdict: said } = told.answer, { places, ends, sensor } = told.scene;
-      if (this.shown.search && told.search) {
-        const { places: points, worth } = told.search;
+    const result = this.result;
+    if (result) {
+      const { estimates, verdict } = result.answer, { places, ends, sensor } = result.scene;
+      if (this.layers.search && result.search) {
+        const { places: points, worth } = result.search;
         marks.push({ kind: "squares", points, values: worth, size: this.studio.site.spacing, ramp: "bad", alpha: 0.55 });
       }
-      const regions = told.answer.proof?.complete ? told.answer.proof.regions : [];
-      if (this.shown.proof && regions.length) {
+      const regions = result.answer.proof?.complete ? result.answer.proof.regions : [];
+      if (this.layers.proof && regions.length) {
         const points = regions.map((/** @type {any} */ r) => [r.x, r.y, r.radius]);
         marks.push({ kind: "discs", points, colour: "best", alpha: 0.3 });
       }
-      const drawn = shownOf(this.studio, estimates);
-      const at = drawn(this.chosen) ? estimates[this.chosen] : null;
-      if (this.shown.beams && at && ends.length) {
-        const letters = this.chosen ? places[this.chosen].refutes : places[0].fits;
-        const names = this.chosen ? REFUTES : FITS;
+      const isDrawn = isOnShownMap(this.studio, estimates);
+      const at = isDrawn(this.selected) ? estimates[this.selected] : null;
+      if (this.layers.beams && at && ends.length) {
+        const letters = this.selected ? places[this.selected].refutes : places[0].fits;
+        const names = this.selected ? REFUTES : FITS;
         const pose = row(at);
-        const points = ends.map((/** @type {number[]} */ end) => carried(pose, end));
+        const points = ends.map((/** @type {number[]} */ end) => toMap(pose, end));
         const colours = [...letters].map((letter) => names[letter]);
-        marks.push({ kind: "beams", at: carried(pose, sensor.slice(0, 2)), points, colours });
+        marks.push({ kind: "beams", at: toMap(pose, sensor.slice(0, 2)), points, colours });
       }
-      marks.push(...placeMarks(estimates, places, said === "unique", drawn));
-      if (this.chosen && at) {
-        marks.push({ kind: "robot", pose: row(at), colour: "rival", label: `${this.chosen + 1}: ${places[this.chosen].chance}` });
+      marks.push(...placeMarks(estimates, places, verdict === "unique", isDrawn));
+      if (this.selected && at) {
+        marks.push({ kind: "robot", pose: row(at), colour: "rival", label: `${this.selected + 1}: ${places[this.selected].chance}` });
       }
     }
     if (!state.scan) {
@@ -141,7 +141,7 @@ export class Locate {
   }
 
   /** @param {[number, number]} place */
-  put(place) {
+  moveRobot(place) {
     const { robot, scan } = this.state;
     if (!scan) this.place({ x: place[0], y: place[1], yaw: robot.yaw }, true);
   }
@@ -157,18 +157,18 @@ export class Locate {
   place(robot, last) {
     this.state.robot = robot;
     this.studio.refresh();
-    this.look(last);
+    this.update(last);
     if (last) this.studio.save();
   }
 
-  /** @param {boolean} last Whether nothing moves any more: then, or after a rest, all is asked. */
-  look(last) {
-    clearTimeout(this.resting);
-    if (!last) this.resting = window.setTimeout(() => this.ask(false), REST);
+  /** @param {boolean} last Whether the drag has ended; then, or after a rest, the full search runs. */
+  update(last) {
+    clearTimeout(this.restTimer);
+    if (!last) this.restTimer = window.setTimeout(() => this.ask(false), REST_MS);
     this.ask(!last);
   }
 
-  /** @param {KeyboardEvent} event @returns {boolean} Whether it meant something. */
+  /** @param {KeyboardEvent} event @returns {boolean} Whether the key was used. */
   key(event) {
     if (this.state.scan) return false;
     const { robot } = this.state;
@@ -191,10 +191,10 @@ export class Locate {
     return false;
   }
 
-  /** @param {number} k Which of the places is looked at. */
+  /** @param {number} k Which estimate is selected. */
   choose(k) {
-    if (this.chosen === k) return;
-    this.chosen = k;
+    if (this.selected === k) return;
+    this.selected = k;
     this.studio.refresh();
     const rows = this.studio.panel.querySelectorAll(".places .bar[data-k]");
     for (const row of rows) row.classList.toggle("chosen", row.getAttribute("data-k") === String(k));
@@ -203,24 +203,24 @@ export class Locate {
   }
 
   against() {
-    if (!this.chosen || !this.told) return "";
-    const letters = [...this.told.scene.places[this.chosen].refutes];
+    if (!this.selected || !this.result) return "";
+    const letters = [...this.result.scene.places[this.selected].refutes];
     const against = letters.filter((letter) => letter === "-").length;
-    const number = this.chosen + 1;
-    return `${against} of ${letters.length} beams speak against place ${number}, for place 1.`;
+    const number = this.selected + 1;
+    return `${against} of ${letters.length} beams favour pose 1 over pose ${number}.`;
   }
 
-  /** Controls, made once; the answer above them changes with every answer. */
+  /** Build the controls once; `render` updates the answer above them. */
   panel() {
     const { state, panel, site } = this.studio;
     const again = (/** @type {boolean} */ last) => {
-      this.look(last);
+      this.update(last);
       if (last) this.studio.save();
     };
     /** @param {"beams" | "search" | "proof"} name */
     const layer = (name) =>
-      tick(name, this.shown[name], (on) => {
-        this.shown[name] = on;
+      checkbox(name, this.layers[name], (on) => {
+        this.layers[name] = on;
         if (name === "search") this.ask(false);
         else this.studio.refresh();
       });
@@ -236,11 +236,11 @@ export class Locate {
       this.enter();
     };
     const robot = [
-      h("p", { className: "fine", "data-live": "" }, this.studio.solid ? "A double click puts the robot there; [ ] turn it. From above (2D) it can be dragged." : "Drag the robot; with shift it turns. Shift and arrows, and [ ], do the same."),
-      fold("Sensor", false, ...sensorFields(state.lidar, site.dimension, again),
-        button("Another throw of the noise", () => { state.seed += 1; again(true); })),
-      fold("Where the sensor sits", false, mount("x", "Ahead", " m", 1), mount("y", "To the left", " m", 1),
-        mount("yaw", "Turned", " rad", 3.1)),
+      h("p", { className: "fine", "data-live": "" }, this.studio.is3d ? "Double-click to move the robot; press [ or ] to turn it. In the 2D view you can drag it." : "Drag the robot to move it; hold Shift to turn it. Keys: Shift + arrows, [ and ]."),
+      disclosure("Sensor", false, ...sensorFields(state.lidar, site.dimension, again),
+        button("New noise", () => { state.seed += 1; again(true); })),
+      disclosure("Sensor mount", false, mount("x", "Forward", " m", 1), mount("y", "Left", " m", 1),
+        mount("yaw", "Yaw", " rad", 3.1)),
     ];
     const scan = [
       h("p", { className: "row", "data-live": "" }, h("span", {}, `Scan ${state.scanName}`), button("Back to the virtual robot", back)),
@@ -248,38 +248,38 @@ export class Locate {
     panel.replaceChildren(
       this.home,
       h("div", { className: "row", "data-live": "" }, layer("beams"), layer("search"), layer("proof"),
-        site.dimension === 2 ? button("Prove", () => this.ask(false, true), { title: "Search the whole map for other places" }) : ""),
+        site.dimension === 2 ? button("Prove", () => this.ask(false, true), { title: "Search the whole map for other poses that fit" }) : ""),
       ...(state.scan ? scan : robot),
     );
-    this.tell();
+    this.render();
   }
 
-  /** The answer in words. */
-  tell() {
-    const told = this.told;
-    if (!told) {
-      const wait = "Describing the map and asking. The very first answer on a machine compiles for a while.";
+  /** Show the answer. */
+  render() {
+    const result = this.result;
+    if (!result) {
+      const wait = "Preparing the map and locating. The first answer on a machine takes longer: its code is compiled.";
       this.home.replaceChildren(h("p", { className: "fine" }, wait));
       return;
     }
-    const { answer, scene } = told;
+    const { answer, scene } = result;
     /** @type {HTMLElement[]} */
     const lines = answer.estimates.map((/** @type {any} */ estimate, /** @type {number} */ k) => this.line(estimate, scene.places[k], k));
-    const alive = lines.filter((_, k) => k === 0 || !answer.estimates[k].refuted);
-    const dead = lines.filter((line) => !alive.includes(line));
-    const others = dead.length === 1 ? "1 place that the scan refutes" : `${dead.length} places that the scan refutes`;
-    const folded = h("details", { open: this.unfolded, className: "refuted", ontoggle: () => (this.unfolded = folded.open) }, h("summary", {}, others), ...dead);
+    const possible = lines.filter((_, k) => k === 0 || !answer.estimates[k].refuted);
+    const refuted = lines.filter((line) => !possible.includes(line));
+    const others = refuted.length === 1 ? "1 pose ruled out by the scan" : `${refuted.length} poses ruled out by the scan`;
+    const folded = h("details", { open: this.isRefutedOpen, className: "refuted", ontoggle: () => (this.isRefutedOpen = folded.open) }, h("summary", {}, others), ...refuted);
     const times = Object.entries(answer.timing_ms).map(([name, ms]) => `${name} ${Number(ms).toFixed(0)}`);
     this.home.replaceChildren(
-      verdict(answer.verdict, (answer.map ? `on ${answer.map}, ` : "") + told.fit, answer.advice),
+      verdict(answer.verdict, (answer.map ? `on ${answer.map}, ` : "") + result.fit, answer.advice),
       h("p", { className: "against", "aria-live": "polite" }, this.against()),
-      h("div", { className: "places", onpointerleave: () => this.choose(0) }, ...alive,
-        bar("–", answer.none, told.none, "none of these", "plain"), dead.length ? folded : ""),
-      told.off ? h("p", { className: "truth" }, told.off) : "",
-      told.why ? h("p", {}, told.why.text) : "",
+      h("div", { className: "places", onpointerleave: () => this.choose(0) }, ...possible,
+        bar("–", answer.none, result.none, "none of these poses", "plain"), refuted.length ? folded : ""),
+      result.off ? h("p", { className: "truth" }, result.off) : "",
+      result.why ? h("p", {}, result.why.text) : "",
       ...answer.hints.map((/** @type {any} */ hint) => h("p", { className: "hint" }, hint.text)),
-      told.proof ? h("p", { className: "proof" }, `Proof: ${told.proof}.`) : "",
-      h("p", { className: "fine" }, `${times.join(", ")} ms; pose of the ${answer.frame}${told.live ? "; at first sight" : ""}`),
+      result.proof ? h("p", { className: "proof" }, `Proof: ${result.proof}.`) : "",
+      h("p", { className: "fine" }, `${times.join(", ")} ms; pose of the ${answer.frame}${result.live ? "; coarse search only" : ""}`),
     );
   }
 
@@ -294,7 +294,7 @@ export class Locate {
     line.title = place.text;
     line.addEventListener("pointerenter", () => this.choose(k));
     line.addEventListener("focus", () => this.choose(k));
-    line.classList.toggle("chosen", k === this.chosen);
+    line.classList.toggle("chosen", k === this.selected);
     return line;
   }
 }

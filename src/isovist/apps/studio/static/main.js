@@ -1,8 +1,8 @@
-// The studio: which map and which view are shown, what is dropped, and the state in the address.
+// The studio: the current map and tab, uploads, and the state in the URL.
 
 import { get, send } from "studio/server.js";
 import { h } from "studio/dom.js";
-import { askTopic, dropped } from "studio/drop.js";
+import { offerTopics, listenForDrops } from "studio/drop.js";
 import { Explore } from "studio/explore.js";
 import { Follow } from "studio/follow.js";
 import { listenToKeys } from "studio/keys.js";
@@ -23,10 +23,10 @@ import { Theory } from "studio/theory.js";
  * @property {() => import("studio/marks.js").Mark[]} marks
  * @property {(world: [number, number], event: PointerEvent) => import("studio/stage.js").Drag | null} grab
  * @property {(event: KeyboardEvent) => boolean} [key]
- * @property {(place: [number, number]) => void} [put]  Put the robot somewhere.
+ * @property {(place: [number, number]) => void} [moveRobot]  Move the robot to a point.
  */
 
-const PAUSE = 300; // ms
+const SAVE_DELAY_MS = 300; // ms
 
 /** @param {string} id @returns {HTMLElement} */
 const $ = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -43,15 +43,15 @@ export class Studio {
     this.sites = [];
     /** @type {{key: string, name: string}[]} */
     this.logs = [];
-    this.parts = false;
-    this.solid = false;
-    this.state = this.usual();
+    this.hasVendor = false;
+    this.is3d = false;
+    this.state = this.defaultState();
     /** @type {Tab[]} */
     this.tabs = [new Locate(this), new Follow(this), new SurveyTab(this), new Explore(this), new Theory(this)];
     this.tab = this.tabs[0];
   }
 
-  usual() {
+  defaultState() {
     return {
       tab: "locate", site: "", log: "drive", scan: "", scanName: "", seed: 0,
       /** @type {any} */
@@ -72,12 +72,12 @@ export class Studio {
       const things = await this.list();
       if (things.logs.some((/** @type {any} */ log) => log.key === "log") && !location.hash.includes("log=")) this.state.log = "log";
       await this.open(this.state.site || things.first, false).catch(async (error) => {
-        this.fail(error);
-        this.state = { ...this.usual(), tab: this.state.tab };
+        this.showError(error);
+        this.state = { ...this.defaultState(), tab: this.state.tab };
         await this.open(things.first, false);
       });
     } catch (error) {
-      this.fail(error);
+      this.showError(error);
     }
     const view = this.state.view;
     this.go(this.tabs.find((tab) => tab.name.toLowerCase() === this.state.tab) ?? this.tabs[0]);
@@ -87,10 +87,10 @@ export class Studio {
     document.body.dataset.ready = "yes";
   }
 
-  /** What the server keeps. */
+  /** Update the lists of maps and logs. */
   async list() {
     const things = await get("/things");
-    this.parts = things.parts;
+    this.hasVendor = things.parts;
     this.sites = things.sites;
     this.logs = things.logs;
     const field = /** @type {HTMLSelectElement} */ ($("site"));
@@ -100,12 +100,12 @@ export class Studio {
   }
 
   /**
-   * Show a map.  Of several that are asked for, the one that was chosen last is shown.
-   * @param {string} key @param {boolean} enter Whether the view begins anew.
+   * Show a map. If several are requested, the last one is shown.
+   * @param {string} key @param {boolean} enter Whether the tab starts again.
    */
   async open(key, enter = true) {
     this.opening = key;
-    this.progress(0.3, "Describing the map");
+    this.progress(0.3, "Preparing the map");
     try {
       const site = await get(`/sites/${key}`);
       const codes = await readCodes(`/sites/${key}/plan.png`, site.rows, site.columns);
@@ -122,7 +122,7 @@ export class Studio {
     /** @type {HTMLSelectElement} */ ($("site")).value = key;
     $("solid").hidden = this.site.dimension !== 3;
     if (this.tab.name !== "Theory") this.restorePlan();
-    await this.lift(this.site.dimension === 3 && this.parts);
+    await this.show3d(this.site.dimension === 3 && this.hasVendor);
     if (enter) this.go(this.tab);
   }
 
@@ -130,10 +130,10 @@ export class Studio {
     this.stage.setPlan(this.site, this.site.bounds);
   }
 
-  /** @param {boolean} on Whether the map is seen in space. */
-  async lift(on) {
-    if (on && !this.parts) return this.toast("This installation has no view in space; `make studio` brings it.");
-    this.solid = on;
+  /** @param {boolean} on Whether to show the map in 3D. */
+  async show3d(on) {
+    if (on && !this.hasVendor) return this.toast("This installation has no 3D view. Run `make studio` to add it.");
+    this.is3d = on;
     $("space").hidden = !on;
     $("plan").hidden = on;
     $("solid").textContent = on ? "2D" : "3D";
@@ -144,7 +144,7 @@ export class Studio {
   /** @param {Tab} tab */
   go(tab) {
     if (this.site?.dimension === 3 && tab.name === "Explore") {
-      this.toast(`${tab.name} is for maps of the plane; this one is in space.`);
+      this.toast(`${tab.name} needs a 2D map; this map is 3D.`);
       tab = this.tabs[0];
     }
     this.tab.leave();
@@ -159,28 +159,28 @@ export class Studio {
     this.panel.scrollTop = 0;
     this.stage.setMarks([]);
     if (this.site) {
-      if (tab.name === "Theory") this.lift(false);
+      if (tab.name === "Theory") this.show3d(false);
       tab.enter();
     }
     this.save();
   }
 
-  /** Draw what the view says. */
+  /** Draw the marks of the tab. */
   refresh() {
     if (!this.site) return;
     const marks = this.tab.marks();
     this.stage.setMarks(marks);
-    if (this.solid) this.space.setMarks(marks);
+    if (this.is3d) this.space.setMarks(marks);
   }
 
-  /** @param {[number, number]} place Bring a place to the middle. */
+  /** @param {[number, number]} place Centre the view on a point. */
   show(place) {
     Object.assign(this.stage.view, { x: place[0], y: place[1] });
     this.stage.draw();
   }
 
   /** @param {unknown} error */
-  fail(error) {
+  showError(error) {
     if (error instanceof DOMException && error.name === "AbortError") return;
     this.toast(error instanceof Error ? error.message : String(error));
   }
@@ -203,8 +203,8 @@ export class Studio {
     /** @type {HTMLElement} */ (box.lastElementChild).textContent = words;
   }
 
-  /** @param {string} words For those who hear the page. */
-  say(words) {
+  /** @param {string} words Text for screen readers. */
+  announce(words) {
     $("said").textContent = words;
   }
 
@@ -216,50 +216,50 @@ export class Studio {
     if (this.site) this.refresh();
   }
 
-  /** Put the state into the address, so that a reload or a link restores it. */
+  /** Store the state in the URL, so that a reload or a link restores it. */
   save() {
     clearTimeout(this.saving);
     const { x, y, scale } = this.stage.view;
     this.state.view = { x, y, scale };
-    this.saving = setTimeout(() => history.replaceState(null, "", `#${encodeURIComponent(JSON.stringify(this.state))}`), PAUSE);
+    this.saving = setTimeout(() => history.replaceState(null, "", `#${encodeURIComponent(JSON.stringify(this.state))}`), SAVE_DELAY_MS);
   }
 
-  /** Take the state from the address: all of it, or e.g. `tab=follow`. */
+  /** Restore the state from the URL: all of it, or e.g. `tab=follow`. */
   restore() {
     try {
       const text = decodeURIComponent(location.hash.slice(1));
-      const told = text.startsWith("{") ? JSON.parse(text) : Object.fromEntries(new URLSearchParams(text));
-      this.state = { ...this.state, ...told };
+      const saved = text.startsWith("{") ? JSON.parse(text) : Object.fromEntries(new URLSearchParams(text));
+      this.state = { ...this.state, ...saved };
     } catch {
-      this.toast("The link is damaged; the studio begins anew.");
+      this.toast("The link is damaged. The studio starts with its defaults.");
     }
   }
 
-  /** @param {{file: File, path: string}[]} files @param {string} [topic] Of a bag with several. */
-  async take(files, topic = "") {
+  /** @param {{file: File, path: string}[]} files @param {string} [topic] Topic of the scans, for a bag with several. */
+  async readFiles(files, topic = "") {
     if (!files.length) return;
     try {
       this.progress(0.02, "Reading");
       const cloud = files.length === 1 && /\.(ply|pcd|bin)$/i.test(files[0].path);
       const as = cloud && this.site?.dimension === 3 ? "scan" : "";
-      const told = await send(files, { as, topic }, (share) => this.progress(share, "Describing the map"));
+      const upload = await send(files, { as, topic }, (share) => this.progress(share, "Preparing the map"));
       this.toast("");
       await this.list();
-      if (told.kind === "map") {
-        await this.open(told.key);
-      } else if (told.kind === "library") {
-        await this.open(told.sites[0]);
-        this.toast(`${told.name} that are asked together: drop a scan of one of them.`, false);
-      } else if (told.kind === "scan") {
-        Object.assign(this.state, { scan: told.key, scanName: told.name });
+      if (upload.kind === "map") {
+        await this.open(upload.key);
+      } else if (upload.kind === "library") {
+        await this.open(upload.sites[0]);
+        this.toast(`${upload.name} are searched together. Drop a scan taken on one of them.`, false);
+      } else if (upload.kind === "scan") {
+        Object.assign(this.state, { scan: upload.key, scanName: upload.name });
         this.go(this.tabs[0]);
       } else {
-        this.state.log = told.key;
+        this.state.log = upload.key;
         this.go(this.tabs[1]);
       }
     } catch (error) {
-      this.fail(error);
-      askTopic(error, (chosen) => this.take(files, chosen));
+      this.showError(error);
+      offerTopics(error, (chosenTopic) => this.readFiles(files, chosenTopic));
     }
     this.progress(1);
   }
@@ -279,8 +279,8 @@ export class Studio {
     stage.hover = (world) => ($("readout").textContent = world ? `x ${world[0].toFixed(2)} m   y ${world[1].toFixed(2)} m` : "");
     $("closer").onclick = () => stage.zoom(1.4);
     $("farther").onclick = () => stage.zoom(1 / 1.4);
-    $("whole").onclick = () => (this.solid ? this.space.fit() : stage.fit());
-    $("solid").onclick = () => this.lift(!this.solid);
+    $("whole").onclick = () => (this.is3d ? this.space.fit() : stage.fit());
+    $("solid").onclick = () => this.show3d(!this.is3d);
     $("theme").onclick = () => {
       const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
       localStorage.setItem("theme", next);
@@ -289,17 +289,17 @@ export class Studio {
     const files = /** @type {HTMLInputElement} */ ($("files"));
     $("open").onclick = () => files.click();
     files.onchange = () => {
-      this.take([...(files.files ?? [])].map((file) => ({ file, path: file.name })));
+      this.readFiles([...(files.files ?? [])].map((file) => ({ file, path: file.name })));
       files.value = "";
     };
     /** @type {HTMLSelectElement} */ ($("site")).onchange = (event) =>
-      this.open(/** @type {HTMLSelectElement} */ (event.target).value).catch((error) => this.fail(error));
+      this.open(/** @type {HTMLSelectElement} */ (event.target).value).catch((error) => this.showError(error));
     shareMenu(this, $("menu"), $("share"));
-    dropped($("drop"), (found) => this.take(found), (error) => this.fail(error));
+    listenForDrops($("drop"), (files) => this.readFiles(files), (error) => this.showError(error));
     listenToKeys(this);
   }
 }
 
 const studio = new Studio();
-Object.assign(window, { studio }); // for whoever looks at it from the console, and for tests
+Object.assign(window, { studio }); // for the console and for tests
 studio.begin();

@@ -83,7 +83,7 @@ const BODY = [[0.62, 0], [0.2, 0.38], [-0.42, 0.38], [-0.42, -0.38], [0.2, -0.38
  * A point given in the frame of a pose, in the world.
  * @param {number[]} pose @param {number[]} p @returns {Point}
  */
-export function carried(pose, p) {
+export function toMap(pose, p) {
   const [c, s] = [Math.cos(pose[2]), Math.sin(pose[2])];
   const flat = [pose[0] + c * p[0] - s * p[1], pose[1] + s * p[0] + c * p[1]];
   return p.length > 2 ? [...flat, (pose[3] ?? 0) + p[2]] : flat;
@@ -137,7 +137,7 @@ const DRAW = {
   robot(pen, view, mark, palette, colour) {
     const pose = mark.pose ?? [0, 0, 0];
     const size = Math.max(mark.size ?? 0.6, 20 / view.scale);
-    trace(pen, view, BODY.map(([x, y]) => carried(pose, [x * size, y * size])));
+    trace(pen, view, BODY.map(([x, y]) => toMap(pose, [x * size, y * size])));
     pen.closePath();
     if (!mark.hollow) pen.fill();
     pen.strokeStyle = mark.hollow ? colour : palette.paper;

@@ -1,4 +1,4 @@
-// Places that may be right, as marks.
+// Estimates as marks.
 
 /** @typedef {import("studio/marks.js").Mark} Mark */
 
@@ -9,17 +9,17 @@ export const row = (pose) => [pose.x, pose.y, pose.yaw, ...(pose.z == null ? [] 
 export const place = (pose) => [pose.x, pose.y, ...(pose.z == null ? [] : [pose.z])];
 
 /**
- * Marks of places that may be right, worst first, and the ellipse of the best.
+ * Return the marks of estimates, worst first, each with its ellipse.
  * @param {any[]} estimates Of `report`. @param {any[]} places Of the scene. @param {boolean} unique
- * @param {(k: number) => boolean} drawn Which of them are on the map that is shown.
+ * @param {(k: number) => boolean} isDrawn Which estimates are on the current map.
  * @returns {Mark[]}
  */
-export function placeMarks(estimates, places, unique, drawn = () => true) {
+export function placeMarks(estimates, places, unique, isDrawn = () => true) {
   /** @type {Mark[]} */
   const marks = [];
   for (const [k, estimate] of [...estimates.entries()].reverse()) {
     const best = k === 0;
-    if (!drawn(k) || (!best && (unique || estimate.refuted))) continue;
+    if (!isDrawn(k) || (!best && (unique || estimate.refuted))) continue;
     const [a, b, turn] = places[k].ellipse;
     const pose = row(estimate);
     marks.push({ kind: "ellipse", at: pose, half: [a, b], turn, colour: best ? "best" : "rival" });

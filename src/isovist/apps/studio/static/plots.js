@@ -19,8 +19,8 @@ export class Plots {
   /** @param {Studio} studio */
   async make(studio) {
     this.remove();
-    if (!studio.parts) {
-      this.home.replaceChildren(h("p", { className: "fine" }, "This installation has no plots; `make studio` brings them."));
+    if (!studio.hasVendor) {
+      this.home.replaceChildren(h("p", { className: "fine" }, "This installation has no plots. Run `make studio` to add them."));
       return;
     }
     if (!document.querySelector("link[data-plots]")) {

@@ -1,10 +1,10 @@
-// The server of the studio, asked by name.  Whatever goes wrong is an Error with one sentence.
+// Requests to the server of the studio. Every failure is an Error with one sentence.
 
 /** @typedef {(share: number) => void} Progress */
 
-const AWAY = "The studio does not answer. Is it still running in its terminal?";
+const NOT_RUNNING = "The studio does not answer. Check that it still runs in its terminal.";
 
-/** What the server refuses: a sentence for people, a code and a field for the page. */
+/** A request that the server refused: a sentence for people, a code and a field for the page. */
 export class RefusedError extends Error {
   /** @param {{ error: string, code?: string, field?: string | null, topics?: string[] }} refusal */
   constructor(refusal) {
@@ -25,11 +25,11 @@ async function request(path, options) {
     answer = await fetch(path, options);
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new Error(AWAY);
+    throw new Error(NOT_RUNNING);
   }
   if (answer.ok) return answer;
-  const unread = { error: `The studio answered ${answer.status}.` };
-  throw new RefusedError(await answer.json().catch(() => unread));
+  const unknown = { error: `The studio answered ${answer.status}.` };
+  throw new RefusedError(await answer.json().catch(() => unknown));
 }
 
 /** @param {string} path @returns {Promise<any>} */
@@ -39,20 +39,20 @@ export const get = async (path) => (await request(path)).json();
 export const bytes = async (path) => (await request(path)).arrayBuffer();
 
 /** @param {unknown} body @returns {RequestInit} */
-const posted = (body) => ({
+const postOptions = (body) => ({
   method: "POST",
   headers: { "Content-Type": "application/json" },
   body: JSON.stringify(body),
 });
 
 /** @param {string} path @param {unknown} body @returns {Promise<any>} */
-export const ask = async (path, body) => (await request(path, posted(body))).json();
+export const ask = async (path, body) => (await request(path, postOptions(body))).json();
 
 /** @param {string} path @param {unknown} body @returns {Promise<Blob>} */
-export const fetchFile = async (path, body) => (await request(path, posted(body))).blob();
+export const fetchFile = async (path, body) => (await request(path, postOptions(body))).blob();
 
 /**
- * Each line of a long answer.
+ * Yield each line of a long answer.
  * @param {string} path @param {RequestInit} options
  */
 async function* lines(path, options) {
@@ -67,9 +67,9 @@ async function* lines(path, options) {
       const parts = rest.split("\n");
       rest = parts.pop() ?? "";
       for (const part of parts) {
-        const told = JSON.parse(part);
-        if (told.error) throw new RefusedError(told);
-        yield told;
+        const message = JSON.parse(part);
+        if (message.error) throw new RefusedError(message);
+        yield message;
       }
       if (done) return;
     }
@@ -79,27 +79,27 @@ async function* lines(path, options) {
 }
 
 /** @param {string} path @param {unknown} body @param {AbortSignal} [signal] */
-export const stream = (path, body, signal) => lines(path, { ...posted(body), signal });
+export const stream = (path, body, signal) => lines(path, { ...postOptions(body), signal });
 
 /**
- * What comes of long work; its progress is told meanwhile.
+ * Return the result of long work, and report its progress meanwhile.
  * @param {string} path @param {RequestInit} options @param {Progress} progress
  * @returns {Promise<any>}
  */
-async function worked(path, options, progress) {
-  for await (const told of lines(path, options)) {
-    if (told.done) return told.done;
-    progress(told.progress);
+async function resultOf(path, options, progress) {
+  for await (const message of lines(path, options)) {
+    if (message.done) return message.done;
+    progress(message.progress);
   }
-  throw new Error(AWAY);
+  throw new Error(NOT_RUNNING);
 }
 
 /** @param {string} path @param {unknown} body @param {Progress} progress @param {AbortSignal} [signal] */
 export const work = (path, body, progress, signal) =>
-  worked(path, { ...posted(body), signal }, progress);
+  resultOf(path, { ...postOptions(body), signal }, progress);
 
 /**
- * Files for the studio to read: what they are, and their key.
+ * Upload files; return their kind, key and name.
  * @param {{file: File, path: string}[]} files @param {{as: string, topic: string}} how What they
  *   are and, of a bag, which of its topics is meant; "" where they say it themselves.
  * @param {Progress} progress
@@ -110,5 +110,5 @@ export function send(files, how, progress) {
   for (const { file, path } of files) form.append("file", file, path);
   form.append("as", how.as);
   form.append("scan_topic", how.topic);
-  return worked("/read", { method: "POST", body: form }, progress);
+  return resultOf("/read", { method: "POST", body: form }, progress);
 }

@@ -1,4 +1,4 @@
-// Share: a link that restores the state, a picture, or one file that opens without the studio.
+// Share: a link that restores the view, a picture, or one file that opens without the studio.
 
 import { fetchFile } from "studio/server.js";
 import { h } from "studio/dom.js";
@@ -15,7 +15,7 @@ function save(blob, name) {
 }
 
 /** @param {Blob} blob @returns {Promise<string>} */
-const address = (blob) =>
+const dataUrl = (blob) =>
   new Promise((done) => {
     const reader = new FileReader();
     reader.onload = () => done(String(reader.result));
@@ -28,13 +28,13 @@ export async function asPage(studio) {
   const panel = /** @type {HTMLElement} */ (studio.panel.cloneNode(true));
   for (const link of panel.querySelectorAll("button.link")) link.replaceWith(link.textContent ?? "");
   for (const live of panel.querySelectorAll("[data-live], canvas, .plots")) live.remove();
-  const image = stage.plan ? await address(await (await fetch(`/sites/${site.key}/plan.png`)).blob()) : null;
+  const image = stage.plan ? await dataUrl(await (await fetch(`/sites/${site.key}/plan.png`)).blob()) : null;
   const { rows, columns, resolution, origin } = site;
   return fetchFile("/share", {
     title: `${tab.name}: ${site.name}`,
     site: { rows, columns, resolution, origin, bounds: stage.bounds },
-    image: studio.solid ? null : image,
-    picture: studio.solid ? space.picture() : null,
+    image: studio.is3d ? null : image,
+    picture: studio.is3d ? space.picture() : null,
     marks: stage.marks,
     panel: panel.innerHTML,
     view: { x: stage.view.x, y: stage.view.y, scale: stage.view.scale },
@@ -43,7 +43,7 @@ export async function asPage(studio) {
 
 /** @param {Studio} studio @returns {Promise<Blob>} */
 export async function asPng(studio) {
-  if (studio.solid) return (await fetch(studio.space.picture())).blob();
+  if (studio.is3d) return (await fetch(studio.space.picture())).blob();
   studio.stage.paint();
   return new Promise((done) => studio.stage.canvas.toBlob((blob) => done(/** @type {Blob} */ (blob)), "image/png"));
 }
@@ -53,14 +53,14 @@ export function shareMenu(studio, menu, opener) {
   const name = () => `isovist-${studio.tab.name.toLowerCase()}`;
   /** @type {[string, () => Promise<void>][]} */
   const items = [
-    ["Copy a link to this state", async () => {
+    ["Copy a link to this view", async () => {
       studio.save();
       await navigator.clipboard.writeText(location.href);
       studio.toast("The link is copied. It works while the studio runs.", false);
     }],
     ["Picture (PNG)", async () => save(await asPng(studio), `${name()}.png`)],
     ["Drawing (SVG)", async () => {
-      if (studio.solid) throw new Error("A view in space is shared as PNG or as a page.");
+      if (studio.is3d) throw new Error("A 3D view can be shared as PNG or as a page.");
       save(new Blob([studio.stage.svg()], { type: "image/svg+xml" }), `${name()}.svg`);
     }],
     ["Page that opens offline (HTML)", async () => save(await asPage(studio), `${name()}.html`)],
@@ -75,7 +75,7 @@ export function shareMenu(studio, menu, opener) {
     ...items.map(([words, act]) =>
       h("button", { role: "menuitem", onclick: () => {
         show(false);
-        act().catch((error) => studio.fail(error));
+        act().catch((error) => studio.showError(error));
       } }, words)),
   );
   menu.addEventListener("keydown", (event) => {

@@ -1,4 +1,4 @@
-// What a shared file runs: the stage with the marks of the moment, and the words beside it.
+// The script of a shared page: the stage with its marks, and the text beside it.
 
 import { readCodes } from "studio/plan.js";
 import { Stage } from "studio/stage.js";

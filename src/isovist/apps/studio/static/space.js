@@ -12,7 +12,7 @@ const FEW = 40000;
 /** Time of a frame that moves, in ms: the clock of most screens. */
 const FRAME = 1000 / 60;
 /** A view that has not moved for so long is drawn in full, in ms. */
-const REST = 180;
+const REST_MS = 180;
 
 export class Space {
   /** @param {Studio} studio @param {HTMLElement} home */
@@ -57,13 +57,13 @@ export class Space {
     this.home.append(h("div", { className: "slice" }, this.slice));
     this.renderer.localClippingEnabled = true;
     this.plane = new three.Plane(new three.Vector3(0, 0, -1), 1e6);
-    this.renderer.domElement.addEventListener("dblclick", (event) => this.put(event));
+    this.renderer.domElement.addEventListener("dblclick", (event) => this.moveRobot(event));
     new ResizeObserver(() => this.resize()).observe(this.home);
     this.resize();
   }
 
   /** @param {MouseEvent} event Put the robot where the pointer meets its height. */
-  put(event) {
+  moveRobot(event) {
     const { three, camera, renderer } = this;
     if (!three || !camera || !renderer) return;
     const box = renderer.domElement.getBoundingClientRect();
@@ -75,7 +75,7 @@ export class Space {
     ray.setFromCamera(at, camera);
     const level = new three.Plane(new three.Vector3(0, 0, 1), -(this.studio.state.robot.z ?? 1));
     const hit = ray.ray.intersectPlane(level, new three.Vector3());
-    if (hit) this.studio.tab.put?.([hit.x, hit.y]);
+    if (hit) this.studio.tab.moveRobot?.([hit.x, hit.y]);
   }
 
   /** @param {any} site */
@@ -202,7 +202,7 @@ export class Space {
   draw(moving = false) {
     if (moving) {
       clearTimeout(this.rest);
-      this.rest = setTimeout(() => this.draw(), REST);
+      this.rest = setTimeout(() => this.draw(), REST_MS);
     }
     if (this.waiting) return;
     this.waiting = true;

@@ -31,18 +31,18 @@ export class Timeline {
   grow(length) {
     this.length = length;
     this.slide.max = String(Math.max(0, length - 1));
-    this.tell();
+    this.render();
   }
 
   /** @param {number} index */
   go(index) {
     this.index = Math.max(0, Math.min(this.length - 1, index));
     this.slide.value = String(this.index);
-    this.tell();
+    this.render();
     this.seek(this.index);
   }
 
-  tell() {
+  render() {
     this.words.textContent = `${this.time(this.index).toFixed(1)} s   ${this.index + 1} of ${this.length}`;
   }
 
