@@ -104,7 +104,7 @@ class Door:
 def door() -> Door:
     """The door of a studio with one small map."""
     store = SessionStore()
-    store.sites.put(
+    store.sites.add(
         "seed", Site("seed", readers.plane_atlas(), seeds.plane_world()), is_pinned=True
     )
     with tempfile.TemporaryDirectory() as scratch:
@@ -115,7 +115,7 @@ def door() -> Door:
         still = np.tile(seeds.TRUTH.vector, (6, 1))
         np.savez(path, ranges_m=ranges, pose=still, odom=still, t=np.arange(6.0), range_max=12.0,
                  angle_min=-np.pi, angle_inc=np.pi / 90.0)  # fmt: skip
-        store.logs.put("seed", Named("seed", iv.read_log(path)), is_pinned=True)
+        store.logs.add("seed", Named("seed", iv.read_log(path)), is_pinned=True)
     return Door(studio_app(store, first="seed"))
 
 

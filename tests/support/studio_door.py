@@ -59,9 +59,9 @@ def ask_within(method, path, **options):
 def running(first="plane", host="127.0.0.1", token=None):
     """The address of a studio with the two sites of the tests and a short drive."""
     store = SessionStore()
-    store.logs.put("drive", Named("demo drive", short_drive()), is_pinned=True)
-    store.sites.put("plane", Site("plane", PLANE.atlas, PLANE.world), is_pinned=True)
-    store.sites.put("space", Site("space", SPACE.atlas, SPACE.world), is_pinned=True)
+    store.logs.add("drive", Named("demo drive", short_drive()), is_pinned=True)
+    store.sites.add("plane", Site("plane", PLANE.atlas, PLANE.world), is_pinned=True)
+    store.sites.add("space", Site("space", SPACE.atlas, SPACE.world), is_pinned=True)
     access = Access(host, () if token is None else (token,), in_page=True)
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))

@@ -70,11 +70,11 @@ def test_a_map_comes_under_its_name_when_it_is_whole(tmp_path):
     assert [path.name for path in folder.iterdir()] == ["plane.atlas"]
     (folder / "room.atlas").write_bytes(b"in the way")
     with refused(None, "file_not_writable", iv.FileError):
-        maps.put("room", files)
+        maps.add("room", files)
     (folder / "room.atlas").unlink()
     assert [path.name for path in folder.iterdir()] == ["plane.atlas"]
-    assert maps.put("room", files)
-    assert not maps.put("room", files)
+    assert maps.add("room", files)
+    assert not maps.add("room", files)
     assert sorted(path.name for path in folder.iterdir()) == ["plane.atlas", "room.atlas"]
 
 

@@ -64,14 +64,14 @@ def test_what_is_no_name_of_a_file_is_refused(name):
 
 def test_what_was_dropped_first_goes_first_and_what_was_told_stays():
     store = LruStore("map", 2)
-    store.put("first", Named("first", 1), is_pinned=True)
+    store.add("first", Named("first", 1), is_pinned=True)
     store.add_demo("demo", "demo", lambda: Named("demo", 0))
     for key in "abc":
-        store.put(key, Named(key, key))
+        store.add(key, Named(key, key))
     assert [name for _, name in store.names()] == ["c", "b", "first", "demo"]
     assert store.get("demo").value == 0
     assert store.get("b").value == "b"  # and so is the latest again
-    store.put("d", Named("d", "d"))
+    store.add("d", Named("d", "d"))
     assert "b" in store
     for gone in "ac":
         with pytest.raises(RefusedError):

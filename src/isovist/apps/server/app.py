@@ -189,7 +189,7 @@ class Server:
         async with self._upload, uploaded_files(request, self.limits) as (files, _):
             name = request.path_params["name"]
             request.scope["isovist"]["map"] = name[:100]
-            is_new = await asyncio.to_thread(self.maps.put, name, files)
+            is_new = await asyncio.to_thread(self.maps.add, name, files)
         return JSONResponse({"name": name, "new": is_new}, 201 if is_new else 200)
 
     async def remove_map(self, request: Request) -> Response:

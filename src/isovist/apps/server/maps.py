@@ -93,7 +93,7 @@ class Maps:
             )
         return rows
 
-    def put(self, name: str, files: Mapping[str, bytes]) -> bool:
+    def add(self, name: str, files: Mapping[str, bytes]) -> bool:
         """Store a map under a name, as an atlas; return whether the name is new."""
         if not NAME.fullmatch(name) or name != name.strip(". ") or name.endswith(SUFFIX):
             raise iv.InputError(

@@ -29,12 +29,12 @@ def track_log(store: SessionStore, fields: Fields) -> Iterator[dict[str, Any]]:
     """
     atlas = store.sites.get(fields.text("site")).atlas
     log: AnyLog = store.logs.get(fields.text("log")).value
-    every = max(fields.count("every", 1, low=1, high=1000), -(-len(log) // MAX_UPDATES))
-    log = log.take(log.select(every=every))
+    step = max(fields.count("every", 1, low=1, high=1000), -(-len(log) // MAX_UPDATES))
+    log = log.take(log.select(every=step))
     if fields.has("carried"):
         jump = fields.part("carried")
         log = kidnap(log, jump.count("at", low=0, high=MAX_UPDATES), jump.position())
-    yield {"length": len(log), "truth": log.truth is not None, "every": every}
+    yield {"length": len(log), "truth": log.truth is not None, "every": step}
     updates = []
     for update in replay(iv.Tracker(atlas), log):
         updates.append(update)
@@ -61,18 +61,18 @@ def kidnap(log: AnyLog, at: int, position: tuple[float, float]) -> AnyLog:
         raise iv.InputError(f"The robot can be moved at updates 1 to {len(log) - 1}, got {at}.")
     truth = log.truth.vector if isinstance(log.truth, iv.Pose3) else log.truth
     nearest = int(np.argmin(np.hypot(*(truth[:, :2] - np.array(position)).T)))
-    joined = log.take(np.append(np.arange(at), np.arange(nearest, len(log))))
+    kidnapped = log.take(np.append(np.arange(at), np.arange(nearest, len(log))))
     step = float(np.median(np.diff(log.times))) if len(log) > 1 else 1.0
-    times = joined.times.copy()
+    times = kidnapped.times.copy()
     times[at:] += times[at - 1] + step - times[at]
-    if joined.odometry is None:
-        return replace(joined, times=times)
-    poses: list[Any] = [joined.odometry_at(k) for k in range(len(joined))]
+    if kidnapped.odometry is None:
+        return replace(kidnapped, times=times)
+    poses: list[Any] = [kidnapped.odometry_at(k) for k in range(len(kidnapped))]
     T_before_after = poses[at - 1] @ poses[at].inverse
     poses[at:] = [T_before_after @ pose for pose in poses[at:]]
     rows = np.array([pose.vector for pose in poses])
-    odometry = rows if isinstance(joined, iv.Log) else iv.Pose3.from_vector(rows)
-    return replace(joined, odometry=odometry, times=times)  # type: ignore[arg-type]
+    odometry = rows if isinstance(kidnapped, iv.Log) else iv.Pose3.from_vector(rows)
+    return replace(kidnapped, odometry=odometry, times=times)  # type: ignore[arg-type]
 
 
 def explore_site(store: SessionStore, fields: Fields, progress: Progress) -> dict[str, Any]:

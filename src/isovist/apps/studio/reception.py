@@ -63,13 +63,13 @@ def receive(store: SessionStore, upload: Upload, progress: Progress) -> dict[str
         kind = upload.kind or kind_of(main)
         if kind == "map":
             if key not in store.sites:
-                store.sites.put(key, Site(main.name, read_atlas_or_map(main, progress)))
+                store.sites.add(key, Site(main.name, read_atlas_or_map(main, progress)))
         elif kind == "log":
             log = read_log_or_clouds(main, upload.scan_topic or None, progress=progress)
             log = log.in_memory() if isinstance(log, CloudLog) else log
-            store.logs.put(key, Named(main.name, log))
+            store.logs.add(key, Named(main.name, log))
         else:
-            store.scans.put(key, Named(main.name, iv.read_scan(main)))
+            store.scans.add(key, Named(main.name, iv.read_scan(main)))
     return {"kind": kind, "key": key, "name": main.name}
 
 
@@ -81,8 +81,8 @@ def store_library(store: SessionStore, key: str, folders: Sequence[Path]) -> dic
         if name in sites:
             raise iv.FileError(f"Two atlases are called {quote(name)}. Rename one.")
         sites[name] = f"{key}-{k}"
-        store.sites.put(sites[name], Site(name, iv.read_atlas(folder)))
+        store.sites.add(sites[name], Site(name, iv.read_atlas(folder)))
     name = f"{len(sites)} maps"
-    store.libraries.put(key, Named(name, sites))
+    store.libraries.add(key, Named(name, sites))
     MultiMap.of(store.maps(key))  # raises an error if they cannot be compared
     return {"kind": "library", "key": key, "name": name, "sites": list(sites.values())}

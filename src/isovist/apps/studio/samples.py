@@ -40,9 +40,9 @@ def hall() -> Site:
 
 def building() -> Site:
     """Build the demonstration building, a 3D map with floor and ceiling."""
-    plain = office_floor(0, length=24.0, rows=2)
-    atlas = iv.build(iv.MeshMap.extrude(plain.plan, 0.0, CEILING), height=HEIGHT)
-    return Site(SITES["building"], atlas, iv.MeshMap.extrude(plain.reality, 0.0, CEILING))
+    floor3d = office_floor(0, length=24.0, rows=2)
+    atlas = iv.build(iv.MeshMap.extrude(floor3d.plan, 0.0, CEILING), height=HEIGHT)
+    return Site(SITES["building"], atlas, iv.MeshMap.extrude(floor3d.reality, 0.0, CEILING))
 
 
 def drive() -> iv.Log:

@@ -14,6 +14,7 @@ from typing import Generic, Protocol, TypeVar
 
 import isovist as iv
 from isovist.apps.web.errors import RefusedError
+from isovist.apps.web.limits import Limits
 from isovist.atlas import PlaneAtlas, bare_walls
 from isovist.maps.base import Map
 from isovist.sensing.cloud_log import CloudLog
@@ -67,7 +68,7 @@ class LruStore(Generic[NamedT]):
         self._demos: dict[str, tuple[str, Callable[[], NamedT]]] = {}
         self._lock = RLock()
 
-    def put(self, key: str, value: NamedT, *, is_pinned: bool = False) -> None:
+    def add(self, key: str, value: NamedT, *, is_pinned: bool = False) -> None:
         """Store an object, and drop the least recently used ones above the limit."""
         with self._lock:
             self._entries[key] = value
@@ -86,7 +87,7 @@ class LruStore(Generic[NamedT]):
         """Return the object of a key, or raise an error if it is not stored."""
         with self._lock:
             if key not in self._entries and key in self._demos:
-                self.put(key, self._demos[key][1](), is_pinned=True)
+                self.add(key, self._demos[key][1](), is_pinned=True)
             if key not in self._entries:
                 raise RefusedError(
                     404, f"The {self.kind} is no longer stored. Drop its file again."
@@ -116,11 +117,12 @@ class Named(Generic[T]):
 class SessionStore:
     """Everything that the studio stores; a library holds the keys of its maps by name."""
 
-    def __init__(self) -> None:
-        self.sites: LruStore[Site] = LruStore("map", 24)
-        self.libraries: LruStore[Named[dict[str, str]]] = LruStore("library", 4)
-        self.scans: LruStore[Named[iv.Scan | iv.CloudScan]] = LruStore("scan", 60)
-        self.logs: LruStore[Named[iv.Log | CloudLog]] = LruStore("log", 4)
+    def __init__(self, limits: Limits | None = None) -> None:
+        limits = limits or Limits()
+        self.sites = LruStore[Site]("map", limits.max_stored_maps)
+        self.libraries = LruStore[Named[dict[str, str]]]("library", limits.max_stored_logs)
+        self.scans = LruStore[Named[iv.Scan | iv.CloudScan]]("scan", limits.max_stored_scans)
+        self.logs = LruStore[Named[iv.Log | CloudLog]]("log", limits.max_stored_logs)
 
     def library_of(self, site: str) -> str:
         """Return the key of the library that a map belongs to, or "" if there is none."""

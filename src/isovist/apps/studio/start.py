@@ -48,10 +48,10 @@ def start(options: StudioOptions) -> None:
     store, world, drive = SessionStore(), options.world, options.drive
     if world is not None:
         log.info("building the atlas of %s", world.name)
-        store.sites.put("map", Site(world.name, read_atlas_or_map(world)), is_pinned=True)
+        store.sites.add("map", Site(world.name, read_atlas_or_map(world)), is_pinned=True)
     if drive is not None:
         drive_log = read_log_or_clouds(drive, options.scan_topic, options.odometry_topic)
-        store.logs.put("log", Named(drive.name, drive_log), is_pinned=True)
+        store.logs.add("log", Named(drive.name, drive_log), is_pinned=True)
     host, access = options.host, Access.of_page(options.host)
     listener = listen(host, options.port)
     is_here = host in ("127.0.0.1", "0.0.0.0", "::", "::1")

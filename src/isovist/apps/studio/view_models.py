@@ -162,11 +162,9 @@ def search_scene(atlas: iv.Atlas, scan: AnyScan) -> dict[str, Any]:
     large maps only every k-th node is rated.
     """
     scan_in_range, settings = scan.within(atlas.diagonal), iv.LocalizationSettings()
-    window = (
-        None
-        if scan_in_range is None
-        else atlas.window(scan_in_range, settings.seen_share[atlas.dimension - 2])
-    )
+    if scan_in_range is None:
+        return {"places": [], "worth": []}
+    window = atlas.window(scan_in_range, settings.seen_share[atlas.dimension - 2])
     if window is None or not window.seen.any():
         return {"places": [], "worth": []}
     nodes = np.arange(0, len(atlas.nodes), -(-len(atlas.nodes) // MAX_COST_NODES))

@@ -65,6 +65,18 @@ class Limits(Settings):
         600.0, unit="s", range=(0.0, 1e7), raises="silent robots are forgotten later",
         evidence="not varied",
     )  # fmt: skip
+    max_stored_maps: int = setting(
+        24, unit="1", range=(1, 10_000), raises="more uploaded maps in the studio, more memory",
+        evidence="not varied",
+    )  # fmt: skip
+    max_stored_scans: int = setting(
+        60, unit="1", range=(1, 10_000), raises="more uploaded scans in the studio, more memory",
+        evidence="not varied",
+    )  # fmt: skip
+    max_stored_logs: int = setting(
+        4, unit="1", range=(1, 10_000), raises="more uploaded logs and libraries, more memory",
+        evidence="not varied",
+    )  # fmt: skip
     retry_after_s: int = setting(
         1, unit="s", range=(0, 3600), raises="refused clients come back later",
         evidence="not varied",

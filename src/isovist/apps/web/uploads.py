@@ -184,9 +184,9 @@ def kind_of(main: Path) -> str:
     for kind, formats in tables.items():
         if format_of(main, formats) is not None:
             return kind
-    known = "; ".join(f"{kind}: {' '.join(suffixes_of(rows))}" for kind, rows in tables.items())
+    suffixes = "; ".join(f"{kind}: {' '.join(suffixes_of(rows))}" for kind, rows in tables.items())
     raise iv.FileError(
-        f"{main.name} is neither an atlas nor one of these. {known}.", code="unknown_format"
+        f"{main.name} is neither an atlas nor one of these. {suffixes}.", code="unknown_format"
     )
 
 

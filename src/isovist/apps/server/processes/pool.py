@@ -26,6 +26,7 @@ from isovist.localization.workers import ALONE, ENDED, HEAD, PROTOCOL
 
 MODULE = "isovist.apps.server.processes.worker"
 EXIT_TIMEOUT_S = 5.0
+PACE_MEMORY = 0.7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,6 +173,7 @@ class WorkerPool:
             worker: The worker that tracks the robot of the request.
         """
         wait_s, limits = self.waiting * self.pace_s, self.limits
+        # The pace is an estimate, so a request may wait for half of the time limit only.
         if self.waiting >= limits.max_waiting or wait_s > 0.5 * limits.answer_timeout_s:
             raise overloaded(self.waiting, max(limits.retry_after_s, round(0.5 * wait_s)))
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
@@ -222,7 +224,8 @@ class WorkerPool:
         """Count a batch that one worker has answered, and update the pace."""
         self.batches = self.batches[0] + 1, self.batches[1] + requests
         pace_s = seconds / (self.count * requests)
-        self.pace_s = pace_s if self.pace_s == 0.0 else 0.7 * self.pace_s + 0.3 * pace_s
+        last_s = self.pace_s or pace_s
+        self.pace_s = PACE_MEMORY * last_s + (1.0 - PACE_MEMORY) * pace_s
 
     async def close(self) -> None:
         """End all worker processes."""
