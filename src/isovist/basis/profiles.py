@@ -1,7 +1,7 @@
-"""Profiles ψ: how the weight of a direction falls off with the angle to it.
+"""Profiles ψ: how the weight of a direction decreases with the angle to it.
 
-A profile is a function ψ ≥ 0 of t = θ·d ∈ [−1, 1].  Everything downstream uses log ψ, its slope
-in t and its slope in the one parameter of the profile, so that no temperature overflows:
+A profile is a function ψ ≥ 0 of t = θ·d ∈ [−1, 1].  Users of a profile take log ψ, its slope in t
+and its slope in the parameter of the profile, so that no temperature overflows:
 
     softmax        log ψ(t) = t/ε                                            (1)
     bump           log ψ(t) = 1 − 1/(1 − x²),   x = (1 − t)/(1 − cos ρ)      (2)
@@ -18,12 +18,12 @@ import numpy as np
 from isovist.arrays import BoolArray, FloatArray
 from isovist.errors import InputError
 
-LEAST = 1e-300
-"""Temperatures below would overflow in (1)."""
+MIN_TEMPERATURE = 1e-300
+"""Smaller temperatures overflow in (1)."""
 
 
 class Profile(Protocol):
-    """A weight profile ψ with one parameter: one of those defined here, or your own."""
+    """A weight profile ψ with one parameter: one of this module, or your own."""
 
     @property
     def parameter(self) -> float:
@@ -58,7 +58,7 @@ class Softmax(Profile):
     temperature: float
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.temperature) and self.temperature > LEAST):
+        if not (np.isfinite(self.temperature) and self.temperature > MIN_TEMPERATURE):
             raise InputError.about(
                 "temperature",
                 f"must be a positive number, got {self.temperature}. "

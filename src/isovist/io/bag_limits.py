@@ -1,7 +1,7 @@
-"""How far the parts of a bag may unpack.
+"""Limit the size of the unpacked parts of a bag.
 
-`rosbags` unpacks a chunk or a message of a bag in one go, whatever comes out: a file of a megabyte
-may hold terabytes of zeros.  Here it is told to stop; a test reads such files.
+`rosbags` unpacks a chunk or a message of a bag in one step, whatever its size: a file of a megabyte
+may unpack to terabytes of zeros.  This module replaces its decompressors by bounded ones.
 """
 
 from collections.abc import Callable

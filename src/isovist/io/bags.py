@@ -1,6 +1,6 @@
-"""Messages of bags: ROS 1 `.bag`, ROS 2 folders, `.db3` and `.mcap`, without ROS.
+"""Read messages of bags without ROS: ROS 1 `.bag`, ROS 2 folders, `.db3` and `.mcap`.
 
-The bags are read by `rosbags`, an optional part: pip install 'isovist[bags]'.
+The package `rosbags` reads the bags; it is optional: pip install 'isovist[bags]'.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ POINT_CLOUD = "sensor_msgs/msg/PointCloud2"
 ODOMETRY = "nav_msgs/msg/Odometry"
 TRANSFORMS = ("tf2_msgs/msg/TFMessage", "tf/msg/tfMessage")
 TOPICS = {LASER_SCAN: "scan_topic", POINT_CLOUD: "scan_topic", ODOMETRY: "odometry_topic"}
-"""What the topic of each kind of message is called by whoever chooses it."""
+"""The parameter that chooses the topic, by type of message."""
 
 
 def time_of(header: Any) -> float:
@@ -49,9 +49,11 @@ def scan_of(path: Path, message: Any) -> Scan | None:
 def read_messages(
     path: Path, choice: Callable[[list[Any]], list[Any]]
 ) -> Iterator[tuple[Any, Any]]:
-    """Read the messages of the chosen connections, in the order of the bag.
+    """Read messages in the order of the bag; yield connection and message.
 
-    Each comes with its connection.
+    Args:
+        path: The bag.
+        choice: Function that selects from the connections of the bag.
     """
     for connection, _, message in read_timed_messages(path, choice):
         yield connection, message
@@ -60,9 +62,14 @@ def read_messages(
 def read_timed_messages(
     path: Path, choice: Callable[[list[Any]], list[Any]]
 ) -> Iterator[tuple[Any, int, Any]]:
-    """Read the messages of the chosen connections with the time of recording, in ns.
+    """Read messages in the order of the bag; yield connection, recording time (ns) and message.
 
-    They come in the order of the bag, each with its connection.
+    Args:
+        path: The bag.
+        choice: Function that selects from the connections of the bag.
+
+    Raises:
+        FileError: If the bag is missing or damaged.
     """
     with MissingExtraError.unless_found("Reading a bag", "bags"):
         from rosbags.highlevel import AnyReader
@@ -71,13 +78,13 @@ def read_timed_messages(
         existing_file(path, "a bag")
     elif not (path / "metadata.yaml").exists():
         raise FileError(
-            f"{path} is a folder without metadata.yaml, so it is no ROS 2 bag.",
+            f"{path} is a folder without metadata.yaml, so it is not a ROS 2 bag.",
             code="unknown_format",
         )
     else:
-        for inside in sorted(path.iterdir()):  # opening a pipe would wait for ever
-            if inside.suffix in (".yaml", ".db3", ".mcap"):
-                existing_file(inside, "a part of a bag")
+        for part in sorted(path.iterdir()):  # opening a pipe would block
+            if part.suffix in (".yaml", ".db3", ".mcap"):
+                existing_file(part, "a part of a bag")
         check_size(path / "metadata.yaml", "that of a bag", LIMITS.bag_metadata_bytes)
     limit_rosbags()
     # Bags before ROS 2 Iron do not bring the definitions of their messages.
@@ -86,9 +93,10 @@ def read_timed_messages(
         decoder_errors(path, "is no sound bag"),
         AnyReader([path], default_typestore=types) as reader,
     ):
-        chosen = choice(reader.connections)
-        # To rosbags no connection at all means every one.
-        for connection, time, data in reader.messages(connections=chosen) if chosen else ():
+        selection = choice(reader.connections)
+        # rosbags takes an empty selection for all connections.
+        messages = reader.messages(connections=selection) if selection else ()
+        for connection, time, data in messages:
             yield connection, time, reader.deserialize(data, connection.msgtype)
 
 
@@ -101,7 +109,12 @@ def select_connections(
         path: The bag, for the error text.
         connections: All connections of the bag.
         kinds: Types of the messages.
-        topic: The topic; `None` when there is only one of those kinds.
+        topic: The topic; `None` when there is only one of those types.
+
+    Raises:
+        FileError: If the bag has no topic of those types.
+        TopicChoiceError: If it has several and none is given.
+        InputError: If it does not have the given topic.
     """
     short, option = " or ".join(map(_short, kinds)), TOPICS[kinds[0]]
     topics = sorted({c.topic for c in connections if c.msgtype in kinds})
@@ -120,8 +133,8 @@ def select_connections(
         raise InputError(
             f"{path.name} has no topic {topic!r} of type {short}. It has: {', '.join(topics)}."
         )
-    wanted = topics[0] if topic is None else topic
-    return [c for c in connections if c.topic == wanted and c.msgtype in kinds]
+    name = topics[0] if topic is None else topic
+    return [c for c in connections if c.topic == name and c.msgtype in kinds]
 
 
 def _short(kind: str) -> str:

@@ -1,7 +1,7 @@
-"""What the header of a LAS or LAZ file announces, held against the size of the file.
+"""Check the header of a LAS or LAZ file against the size of the file.
 
-The decoders believe it: a wrong number of points or chunks makes them ask for any amount of memory,
-and the one for LAZ then ends the whole process.  So it is checked here first.
+The decoders trust it: a wrong number of points or chunks makes them take any amount of memory, and
+the one for LAZ then ends the process.
 """
 
 import struct
@@ -12,7 +12,7 @@ from typing import IO
 from isovist.errors import FileError
 
 RATIO = 1100
-"""No LAZ packs more bytes of points into one; real scans reach 20."""
+"""Largest compression of LAZ; real scans reach 20."""
 _HEADER = 227  # bytes of the shortest header, that of LAS 1.0 to 1.2
 _RECORD = 54  # bytes of the head of a variable length record
 _EXTENDED = 60  # of an extended one
@@ -20,15 +20,15 @@ _EXTENDED = 60  # of an extended one
 
 @dataclass(frozen=True, slots=True)
 class LasHeader:
-    """The numbers of a LAS header that say how much there is to read.
+    """The numbers of a LAS header that tell the size of the content.
 
     Attributes:
         packed: Whether the points are compressed.
-        points: How many there are.
+        points: Number of points.
         record: Bytes of a point.
-        start: Where the points begin, in bytes.
-        variable: How many variable length records stand before them.
-        extended: Where the extended records begin, in bytes, and how many there are.
+        start: First byte of the points.
+        variable: Number of variable length records before them.
+        extended: First byte and number of the extended records.
     """
 
     packed: bool
@@ -57,7 +57,8 @@ class LasHeader:
 def check_las(path: Path) -> None:
     """Check that a LAS file can hold the points that its header announces.
 
-    Raises `FileError` otherwise.
+    Raises:
+        FileError: If it cannot, or is no LAS file.
     """
     size, name = path.stat().st_size, path.name
     with path.open("rb") as stream:
@@ -73,19 +74,19 @@ def check_las(path: Path) -> None:
             raise FileError(
                 f"{name} is not a LAS file: its header is cut off.", code="unknown_format"
             ) from error
-        start, (beyond, extended) = header.start, header.extended
+        start, (first, extended) = header.start, header.extended
         if header.record == 0 or start > size or header.variable * _RECORD > start:
             raise FileError(
                 f"{name} is not a LAS file: its header announces points of {header.record} bytes "
                 f"at byte {start} after {header.variable} records, in a file of {size}.",
                 code="unknown_format",
             )
-        if extended and beyond + extended * _EXTENDED > size:
+        if extended and first + extended * _EXTENDED > size:
             raise FileError(
-                f"{name} is cut off: {extended} extended records begin at byte {beyond} of {size}."
+                f"{name} is cut off: {extended} extended records begin at byte {first} of {size}."
             )
-        held = (size - start) * (RATIO if header.packed else 1)
-        if header.points * header.record > held:
+        capacity = (size - start) * (RATIO if header.packed else 1)
+        if header.points * header.record > capacity:
             raise FileError(
                 f"{name} is cut off: it announces {header.points} points, more than its "
                 f"{size} bytes can hold."
@@ -96,9 +97,9 @@ def check_las(path: Path) -> None:
 
 
 def _check_chunks(name: str, size: int, start: int, place: bytes, stream: IO[bytes]) -> None:
-    """The table of the chunks of a LAZ file: its place, and how many there are."""
+    """Check the position of the chunk table of a LAZ file, and the number of chunks."""
     table = struct.unpack("<q", place)[0] if len(place) == 8 else 0
-    if table == -1:  # written to a pipe: the place stands at the end
+    if table == -1:  # written to a pipe: the position is at the end
         stream.seek(size - 8)
         table = struct.unpack("<q", stream.read(8))[0]
     if start + 8 <= table <= size - 8:

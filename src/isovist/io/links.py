@@ -1,10 +1,10 @@
-"""Lifts and doors in a file: YAML, or JSON, with one entry for each.
+"""Read the lifts and doors between maps from a YAML or JSON file with one entry for each.
 
     - ground: [7.6, 5.9, 0.0]     # x, y (m) and yaw (rad) of the robot in the lift, on each map
       first: [7.6, 5.9, 0.0]
       second: [12.1, 3.3, 1.57]
 
-An entry joins all its maps, two by two.
+An entry connects each pair of its maps.
 """
 
 import math
@@ -23,7 +23,7 @@ KIND = "a file of links"
 def read_links(path: PathLike) -> tuple[Link, ...]:
     """Read the links between maps from a file.
 
-    `Tracker` checks that their maps are there.
+    `Tracker` checks that their maps exist.
     """
     name, entries = Path(path).name, read_yaml(path, KIND)
     if not isinstance(entries, list):
@@ -44,7 +44,7 @@ def read_links(path: PathLike) -> tuple[Link, ...]:
 
 
 def _pose(where: str, at: object, row: object) -> Pose:
-    """Three finite numbers as a pose."""
+    """Return three finite numbers as a pose."""
     numbers = row if isinstance(row, list) and len(row) == 3 else [math.nan]
     if not all(isinstance(v, int | float) and math.isfinite(v) for v in numbers):
         raise FileError(

@@ -1,4 +1,4 @@
-"""YAML of a few lines, as people write it: nothing in it makes objects or swells."""
+"""Read small YAML files without tags that make objects, and without aliases."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from isovist.storage.files import PathLike, read_bytes
 
 
 class _PlainLoader(yaml.SafeLoader):
-    """YAML without tags that make objects, and without aliases, which can swell without end."""
+    """A loader without tags that make objects and without aliases, which may grow without limit."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -22,7 +22,9 @@ class _PlainLoader(yaml.SafeLoader):
 def read_yaml(path: PathLike, kind: str) -> Any:
     """Read the content of a YAML file.
 
-    `kind` says in errors what the file should be, e.g. "a ROS map".
+    Args:
+        path: The file.
+        kind: Kind of file for error texts, e.g. "a ROS map".
     """
     name, data = Path(path).name, read_bytes(path, kind, LIMITS.yaml_bytes)
     try:

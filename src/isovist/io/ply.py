@@ -1,7 +1,6 @@
-"""The vertices of a PLY file.
+"""Read the vertices of a PLY file, as text or in both binary forms.
 
-Text and both binary forms are read.  Of the elements only `vertex` is; what stands before it must
-have a fixed size.
+Elements before the vertices must have a fixed size; other elements are skipped.
 """
 
 import io
@@ -70,8 +69,8 @@ def read_vertices(path: PathLike) -> dict[str, NDArray[np.float64]]:
         return {name: table[:, k] for k, name in enumerate(names)}
     row = _row(element, form)
     if len(content) - start - skipped < element.rows * row.itemsize:
-        held = (len(content) - start - skipped) // row.itemsize
-        raise FileError(f"{path.name} is cut off: {held} of {element.rows} vertices.")
+        count = (len(content) - start - skipped) // row.itemsize
+        raise FileError(f"{path.name} is cut off: {count} of {element.rows} vertices.")
     data = np.frombuffer(content, row, count=element.rows, offset=start + skipped)
     with np.errstate(invalid="ignore"):  # NaN of a damaged file may be a signalling one
         return {name: data[name].astype(np.float64) for name in names}
@@ -82,7 +81,7 @@ def _row(element: _Element, form: str) -> np.dtype:
 
 
 def _header(path: Path, content: bytes) -> tuple[str, list[_Element], int]:
-    """The form of the numbers, the elements, and where the data begin."""
+    """Return the form of the numbers, the elements, and the first byte of the data."""
     if not content.startswith(b"ply"):
         raise FileError(
             f"{path.name} is not a PLY file: it does not begin with `ply`.", code="unknown_format"

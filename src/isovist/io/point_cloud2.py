@@ -1,15 +1,15 @@
-"""PointCloud2 messages as scans, whatever the layout that a driver writes.
+"""Convert PointCloud2 messages of any driver to scans.
 
 Velodyne writes x, y, z, intensity, ring and time; Ouster organised rows with t, reflectivity and
-range; Livox unaligned ones with tag, line and timestamp.  What counts is what the fields say: their
-offsets and types, the byte order, and the padding of points and rows.  Times of points are told
-after the stamp of the message, in s:
+range; Livox unaligned rows with tag, line and timestamp.  The fields tell their offsets and types,
+the byte order, and the padding of points and rows.  Times of points become s after the stamp of the
+message:
 
     time        s after the stamp (Velodyne),
     t           ns after the stamp (Ouster),
     timestamp   moments, in s or in ns (Hesai, Livox).
 
-Where they span more than a sweep takes, they are in no unit that is known, and are left out.
+If they span more than a sweep takes, their unit is unknown, and they are left out.
 """
 
 from pathlib import Path
@@ -27,7 +27,7 @@ from isovist.sensing.cloud_scan import MIN_RETURNS, CloudScan
 NUMBERS = ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8")
 """Types of the fields, from 1 on."""
 NANOSECONDS = 1e14
-"""Larger moments are in ns, smaller ones in s: in s this is three million years."""
+"""Larger time stamps are in ns, smaller ones in s: in s this is three million years."""
 
 
 def cloud_of(path: Path, message: Any) -> CloudScan | None:
@@ -36,16 +36,16 @@ def cloud_of(path: Path, message: Any) -> CloudScan | None:
     Returns `None` when it has too few returns for one.
     """
     fields = _fields(path, message)
-    points, seen = _returns(fields)
-    if seen.sum() < MIN_RETURNS:
+    points, is_return = _returns(fields)
+    if is_return.sum() < MIN_RETURNS:
         return None
     strengths = fields["intensity"].astype(np.float64) if "intensity" in fields else None
     times = _times(fields, time_of(message.header))
     try:
         return CloudScan(
-            points[seen],
-            None if strengths is None else strengths[seen],
-            times=None if times is None else times[seen],
+            points[is_return],
+            None if strengths is None else strengths[is_return],
+            times=None if times is None else times[is_return],
         )
     except InputError as error:
         raise FileError(f"{path.name} has a broken cloud: {error}") from error
@@ -57,7 +57,7 @@ def count_returns(path: Path, message: Any) -> int:
 
 
 def _fields(path: Path, message: Any) -> dict[str, NDArray[Any]]:
-    """All columns by name, each of shape (n,)."""
+    """Return all columns by name, each of shape (n,)."""
     order, data = ">" if message.is_bigendian else "<", memoryview(message.data)
     shape, steps = (message.height, message.width), (message.row_step, message.point_step)
     columns: dict[str, NDArray[Any]] = {}
@@ -83,13 +83,13 @@ def _fields(path: Path, message: Any) -> dict[str, NDArray[Any]]:
 
 
 def _returns(fields: dict[str, NDArray[Any]]) -> tuple[FloatArray, BoolArray]:
-    """The points, shape (n, 3), and which of them are returns."""
+    """Return the points, shape (n, 3), and which of them are returns."""
     points = np.stack([fields[name].astype(np.float64) for name in "xyz"], axis=1)
     return points, np.asarray(np.isfinite(points).all(axis=1) & points.any(axis=1))
 
 
 def _times(fields: dict[str, NDArray[Any]], stamp: float) -> FloatArray | None:
-    """Of the points after the stamp, in s; `None` where none are told."""
+    """Return the times of the points after the stamp, in s; `None` without them."""
     if "t" in fields:
         times = 1e-9 * fields["t"].astype(np.float64)
     elif "time" in fields:

@@ -1,16 +1,16 @@
-"""Arrays in a folder: how an atlas lies on disk.
+"""Write and read folders of arrays, the format of an atlas on disk.
 
-A folder holds one file `NAME.TOKEN.npy` per array, and `manifest.json`: what the folder is, its
-version, a `meta` object, and for every array its file, shape, size and CRC-32, of a large one also
-that of every `CHECKSUM_BYTES`, so that what is read in part is checked too.  The manifest ends with
-the CRC-32 of itself.  CRC-32 finds every flipped byte; against forgery it is no protection.
+A folder has one file `NAME.TOKEN.npy` per array, and `manifest.json`.  The manifest has the kind
+and version of the folder, a `meta` object, and for every array its file, shape, size and CRC-32.
+Large arrays also have a CRC-32 of every `CHECKSUM_BYTES`, so that partial reads are checked too.
+The manifest ends with the CRC-32 of itself.  CRC-32 finds every flipped byte; it is no protection
+against forgery.
 
-The manifest is the folder.  A writer brings files with a token of its own to the disk beside those
-that are there, and then puts its manifest in the place of the old one, in one step on every
-system: whoever looks sees the old arrays or the new ones, at whatever moment the writer is killed,
-and no file that a manifest names is ever changed.  Then the files of the old manifest go.  What a
-killed writer left goes with a later write, an hour on: before that it may be the draft of one who
-is still at work, and so nobody needs a lock.
+Writing is atomic.  A writer adds files with its own token beside the old ones, and then replaces the
+manifest in one step.  A reader sees the old arrays or the new ones, whenever the writer is killed,
+and no file that a manifest names is ever changed.  Then the files of the old manifest are removed.
+Files of a killed writer are removed by a write that is an hour later; before that they may be the
+draft of a writer at work.  So no lock is needed.
 """
 
 import io
@@ -38,7 +38,7 @@ CHECKSUM_BYTES = 1 << 16
 """Bytes of a file that have a checksum of their own: few beside the rows of a map that a part
 needs, and a manifest grows by 240 kB for each GB."""
 _ATTEMPTS = 20
-_DRAFT_S = 3600.0  # no writer takes that long
+_DRAFT_S = 3600.0  # no writer takes so long
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _FILE = re.compile(rf"{_NAME.pattern}\.[0-9a-f]{{8}}\.(npy|json)")
 
@@ -55,8 +55,8 @@ class Entry:
         dtype: As NumPy writes it, e.g. "<f4".
         nbytes: Size of the file, header included.
         crc32: CRC-32 of the file, in hexadecimal.
-        pieces: CRC-32 of each `CHECKSUM_BYTES` of a file that has more than one; none where the
-            manifest was written before these were.
+        pieces: CRC-32 of each `CHECKSUM_BYTES` of a file that has more than one; empty in old
+            manifests.
     """
 
     file: str
@@ -82,8 +82,8 @@ class Entry:
             rest = data[max(end - CHECKSUM_BYTES - len(head), 0) : max(end - len(head), 0)]
             pieces.append(f"{zlib.crc32(rest, zlib.crc32(begin)):08x}")
             crc = zlib.crc32(rest, zlib.crc32(begin, crc))
-        told = tuple(pieces) if len(pieces) > 1 else ()
-        return cls(file.name, array.shape, array.dtype.str, nbytes, f"{crc:08x}", told)
+        sums = tuple(pieces) if len(pieces) > 1 else ()
+        return cls(file.name, array.shape, array.dtype.str, nbytes, f"{crc:08x}", sums)
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> "Entry":
@@ -102,7 +102,7 @@ class Entry:
 
         A wrong checksum raises `FileError`.
         """
-        data = place.whole(self.file, self.nbytes)
+        data = place.read(self.file, self.nbytes)
         if f"{zlib.crc32(data.data):08x}" != self.crc32:
             raise FileError(f"{place.name}/{self.file} is damaged: its checksum differs.")
         return self._array(data[self._head :], self.shape, place)
@@ -114,7 +114,7 @@ class Entry:
         """
         each = math.prod(self.shape[1:]) * np.dtype(self.dtype).itemsize
         if self._head < 0:
-            raise FileError(f"{place.name}/{self.file} does not hold the array that it should.")
+            raise FileError(f"{place.name}/{self.file} does not have the array of the manifest.")
         if self.nbytes <= CHECKSUM_BYTES:
             return self.map(place)[first:last]
         begin, end = self._head + first * each, self._head + last * each
@@ -124,36 +124,37 @@ class Entry:
                 begin // CHECKSUM_BYTES * CHECKSUM_BYTES,
                 min(-(-end // CHECKSUM_BYTES) * CHECKSUM_BYTES, self.nbytes),
             )
-        data = place.range(self.file, self.nbytes, start, stop)
+        data = place.read_range(self.file, self.nbytes, start, stop)
         for k in range(0, len(data), CHECKSUM_BYTES) if self.pieces else ():
-            told = self.pieces[(start + k) // CHECKSUM_BYTES]
-            if f"{zlib.crc32(data[k : k + CHECKSUM_BYTES].data):08x}" != told:
+            expected = self.pieces[(start + k) // CHECKSUM_BYTES]
+            if f"{zlib.crc32(data[k : k + CHECKSUM_BYTES].data):08x}" != expected:
                 raise FileError(f"{place.name}/{self.file} is damaged: a checksum differs.")
         part = data[begin - start : end - start]
         return self._array(part, (last - first, *self.shape[1:]), place)
 
     @property
     def _head(self) -> int:
-        """Bytes before the numbers."""
+        """The number of bytes before the numbers."""
         return self.nbytes - math.prod(self.shape) * np.dtype(self.dtype).itemsize
 
     def _array(self, data: NDArray[np.uint8], shape: tuple[int, ...], place: Location) -> Array:
         try:
             return data.view(self.dtype).reshape(shape)
         except ValueError as error:
-            what = f"{place.name}/{self.file}"
-            raise FileError(f"{what} does not hold the array that it should.") from error
+            raise FileError(
+                f"{place.name}/{self.file} does not have the array of the manifest."
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The manifest of a folder: what the folder holds.
+    """The manifest of a folder: its kind, version and arrays.
 
     Attributes:
         kind: What it is, e.g. "atlas".
         version: Version of that kind.
-        meta: Whatever its writer wants to keep, as JSON.
-        arrays: What is known of every array, by name.
+        meta: Data of its writer, as JSON.
+        arrays: The entry of every array, by name.
     """
 
     kind: str
@@ -182,14 +183,14 @@ class Manifest:
             if data != _sealed(data[: -len(_sealed(b""))]):
                 raise ValueError("the checksum differs")
             content = json.loads(data)
-            found = quote(content["format"])
+            format_ = quote(content["format"])
             if content["format"] == FORMAT:
                 entries = {key: Entry.from_json(value) for key, value in content["arrays"].items()}
                 return cls(str(content["kind"]), int(content["version"]), content["meta"], entries)
         except (ValueError, TypeError, KeyError, AttributeError, SyntaxError) as error:
             raise FileError(f"{name} is damaged, or isovist did not write it.") from error
         raise FileError(
-            f"{name} says {found}, and this isovist reads {FORMAT!r}. Write it again.",
+            f"{name} has the format {format_}, and this isovist reads {FORMAT!r}. Write it again.",
             code="outdated_file",
         )
 
@@ -256,17 +257,17 @@ def read_folder(
 
 def check_kind(manifest: Manifest, folder: str, kind: str, *versions: int) -> None:
     """Check that a manifest is of the given kind and has one of the given versions."""
-    name, found = f"{folder}/{MANIFEST}", manifest.version
+    name, version = f"{folder}/{MANIFEST}", manifest.version
     if manifest.kind != kind:
         raise FileError(
-            f"{name} says kind {quote(manifest.kind)}, where {kind!r} is needed.",
+            f"{name} has the kind {quote(manifest.kind)}, and {kind!r} is needed.",
             code="unknown_format",
         )
-    if found not in versions:
+    if version not in versions:
         raise FileError(
-            f"{name} says version {found} of the {kind} format, and this isovist reads version "
+            f"{name} has version {version} of the {kind} format, and this isovist reads version "
             f"{' or '.join(map(str, versions))}. "
-            f"{'Upgrade isovist' if found > max(versions) else 'Write it again'}.",
+            f"{'Upgrade isovist' if version > max(versions) else 'Write it again'}.",
             code="outdated_file",
         )
 
@@ -290,7 +291,7 @@ def check_folder(path: PathLike) -> list[str]:
 
 
 def _read(place: Location) -> tuple[Manifest, dict[str, Array], list[FileError]]:
-    """The manifest, the sound arrays and what is wrong with the others, all of one moment."""
+    """Return the manifest, the valid arrays, and the errors of the others, all of one moment."""
     for _ in range(_ATTEMPTS):
         data = place.manifest()
         manifest = Manifest.decode(data, f"{place.name}/{MANIFEST}")
@@ -309,12 +310,12 @@ def _read(place: Location) -> tuple[Manifest, dict[str, Array], list[FileError]]
 
 
 def _sealed(body: bytes) -> bytes:
-    """A manifest that begins like this, with its own checksum at the end."""
+    """Return a manifest with this beginning, and its own checksum at the end."""
     return body + b',\n "crc32": "%08x"\n}\n' % zlib.crc32(body)
 
 
 def _replaceable(path: Path) -> bytes:
-    """The manifest that is there; only what this module wrote is replaced, nobody's data."""
+    """Return the current manifest; raise an error if this module did not write the folder."""
     if not path.exists():
         return b""
     if path.is_dir():
@@ -329,15 +330,15 @@ def _replaceable(path: Path) -> bytes:
 
 
 def _sweep(path: Path, token: str, before: bytes) -> None:
-    """Remove what the manifest in place does not name, but no draft of another writer."""
+    """Remove files that the manifest does not name, except drafts of another writer."""
     with suppress(OSError):
         current = (path / MANIFEST).read_bytes() if (path / MANIFEST).exists() else b""
-        now = path.stat().st_mtime  # by the clock of the file system: we have just written there
+        clock = path.stat().st_mtime  # time of the file system, since we have just written there
         for file in path.iterdir():
             quoted = f'"{file.name}"'.encode()
             if file.name == MANIFEST or quoted in current:
                 continue
-            with suppress(OSError):  # Windows keeps what is mapped, for a later write
-                left = _FILE.fullmatch(file.name) and file.stat().st_mtime < now - _DRAFT_S
-                if left or quoted in before or f".{token}." in file.name:
+            with suppress(OSError):
+                is_stale = _FILE.fullmatch(file.name) and file.stat().st_mtime < clock - _DRAFT_S
+                if is_stale or quoted in before or f".{token}." in file.name:
                     file.unlink()

@@ -1,7 +1,7 @@
-"""The doors between the disk and the readers.
+"""Read and write files safely.
 
-What a file says is not trusted: its size is checked before it is read, what it announces is
-checked before memory is taken for it, and what is quoted from it in an error text is cut short.
+The content of a file is not trusted.  Its size is checked before it is read, announced sizes are
+checked before memory is taken for them, and quotes from it in error texts are short.
 """
 
 import json
@@ -23,7 +23,7 @@ from isovist.errors import FileError, InputError, IsovistError
 
 PathLike = str | os.PathLike[str]
 MAX_COORDINATE = 1e18
-"""A coordinate or a time beyond this, in m, rad or s, is none, and its square may be infinite."""
+"""Larger coordinates and times, in m, rad or s, are refused, since their squares may overflow."""
 
 _QUOTE = reprlib.Repr()
 _QUOTE.maxlevel, _QUOTE.maxlist, _QUOTE.maxdict, _QUOTE.maxtuple = 2, 6, 3, 6
@@ -53,7 +53,7 @@ def decoder_errors(
 ) -> Iterator[None]:
     """Turn any error of a decoder, which may fail in any way, into a one-line `FileError`.
 
-    The reason has at most so many characters; where there is none, `silent` or its type stands.
+    The reason has at most `max_length` characters; without one it is `silent` or the error type.
     """
     try:
         yield
@@ -64,7 +64,7 @@ def decoder_errors(
             f"{path.name} {verdict}: it asks for more memory than there is.", code="too_large"
         ) from error
     except BaseException as error:
-        # What a compiled decoder panics with is no Exception.
+        # A panic of a compiled decoder is not an Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         reason = first_line(error, max_length) or silent or type(error).__name__
@@ -93,7 +93,7 @@ def existing_file(path: PathLike, kind: str) -> Path:
             raise FileError(
                 f"{path} is not a regular file, so it cannot be {kind}.", code="file_not_readable"
             )
-        with path.open("rb") as stream:  # what may not be read is told before any decoder tries
+        with path.open("rb") as stream:  # a file without permission fails here, not in a decoder
             if not stream.read(1):
                 raise FileError(
                     f"{display_name(path)} is empty; {kind} was expected.", code="empty"
@@ -104,13 +104,13 @@ def existing_file(path: PathLike, kind: str) -> Path:
 
 
 def display_name(path: Path) -> str:
-    """Return the name of a file, after its folder's if only the folder tells it from others."""
-    part = path.name in ("manifest.json", "metadata.yaml")
-    return f"{path.parent.name}/{path.name}" if part else path.name
+    """Return the name of a file, with its folder if many files have the name."""
+    is_common = path.name in ("manifest.json", "metadata.yaml")
+    return f"{path.parent.name}/{path.name}" if is_common else path.name
 
 
 def is_folder(path: PathLike) -> bool:
-    """Return whether a path is a folder, or raise `FileError` when that cannot be told."""
+    """Return whether a path is a folder, or raise `FileError` if the system does not tell."""
     try:
         return Path(path).is_dir()
     except OSError as error:  # a name too long, a folder that may not be looked into
@@ -162,7 +162,7 @@ def read_npz(path: PathLike, kind: str, limit: int) -> dict[str, NDArray[Any]]:
     """Read all arrays of an `.npz` file that unpacks to at most `limit` bytes.
 
     The directory of the archive and the header of each array are compared before an array is
-    made, so a header that lies costs no memory.
+    made, so a false header costs no memory.
     """
     path = existing_file(path, kind)
     arrays: dict[str, NDArray[Any]] = {}
@@ -186,7 +186,7 @@ def read_npz(path: PathLike, kind: str, limit: int) -> dict[str, NDArray[Any]]:
 
 
 def _read_npy(stream: Any, size: int) -> NDArray[Any]:
-    """One array out of a stream of `size` bytes; `ValueError` when its header does not fit."""
+    """Read an array from a stream of `size` bytes; raise `ValueError` for a false header."""
     version = npy.read_magic(stream)
     if version == (1, 0):
         shape, fortran, dtype = npy.read_array_header_1_0(stream)
@@ -196,11 +196,11 @@ def _read_npy(stream: Any, size: int) -> NDArray[Any]:
         raise ValueError(f"it has an array of version {version}")
     if dtype.hasobject:
         raise ValueError("it holds Python objects, and only plain numbers are read")
-    held = math.prod(shape) * dtype.itemsize
-    if min(shape, default=0) < 0 or held > size:
+    nbytes = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or nbytes > size:
         raise ValueError(f"it announces an array of shape {shape} that it does not hold")
-    data = stream.read(held)
-    if len(data) < held:
+    data = stream.read(nbytes)
+    if len(data) < nbytes:
         raise ValueError("it is cut off")
     return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
 
@@ -216,7 +216,7 @@ def make_folder(path: Path) -> None:
 
 
 def replace_file(path: PathLike, data: bytes, *, parents: bool = False) -> None:
-    """Replace a file as a whole or leave it: write under another name, then rename.
+    """Replace a file atomically: write under another name, then rename.
 
     With `parents`, missing folders are made.
     """
@@ -224,10 +224,10 @@ def replace_file(path: PathLike, data: bytes, *, parents: bool = False) -> None:
 
 
 def replace_files(files: Mapping[Path, bytes], *, parents: bool = False) -> None:
-    """Replace files that belong together as one, of which the last names the others.
+    """Replace files that belong together, of which the last names the others.
 
-    Whenever the process ends, a reader of the last finds the old ones, the new ones, or none: the
-    old one is not there any more when the others are replaced.
+    Whenever the process ends, a reader of the last file finds the old files, the new files, or no
+    last file: it is removed before the others are replaced.
     """
     drafts: dict[Path, Path] = {}
     path = last = list(files)[-1]
@@ -260,10 +260,9 @@ def write_synced(path: Path, *parts: bytes | memoryview) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync the names in a folder to disk; Windows does so by itself."""
-    if os.name != "nt":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    """Sync the names in a folder to disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,9 +1,8 @@
-"""Where folders of arrays lie: on a disk of this machine, or in object storage (extra
-`object-storage`).
+"""Read folders of arrays on a disk of this machine, or in object storage.
 
-Of what lies elsewhere no more is fetched than is asked for: the manifest, and ranges of bytes of
-the arrays.  URLs are those that obstore knows (s3, gs, az, https, file); credentials are taken from
-the environment, as it says.
+Object storage needs the extra `object-storage`.  Only the manifest and the needed ranges of bytes
+of the arrays are fetched.  URLs are those of obstore (s3, gs, az, https, file), which takes
+credentials from the environment.
 """
 
 import os
@@ -24,9 +23,9 @@ from isovist.storage.files import PathLike, first_line, is_folder, read_bytes, u
 MANIFEST = "manifest.json"
 MANIFEST_BYTES = 64 << 20
 REQUEST_BYTES = 8 << 20
-"""Bytes that one request asks for: large enough for its delay not to matter."""
+"""Bytes of one request: so many that its latency does not matter."""
 MAX_REQUESTS = 8
-"""Requests at a time."""
+"""Maximum number of requests at a time."""
 
 Bytes = NDArray[np.uint8]
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://")
@@ -58,11 +57,11 @@ class Location(ABC):
         """Return the bytes of the folder's current manifest."""
 
     @abstractmethod
-    def whole(self, file: str, size: int) -> Bytes:
+    def read(self, file: str, size: int) -> Bytes:
         """Return all bytes of a file, read-only, after a check that it has `size` bytes."""
 
     @abstractmethod
-    def range(self, file: str, size: int, first: int, last: int) -> Bytes:
+    def read_range(self, file: str, size: int, first: int, last: int) -> Bytes:
         """Return bytes `first` to `last` − 1 of a file of `size` bytes, read-only."""
 
 
@@ -83,23 +82,23 @@ class LocalFolder(Location):
             raise FileError(f"{self.path}: there is no such folder.", code="not_found")
         return read_bytes(self.path / MANIFEST, "a manifest", MANIFEST_BYTES)
 
-    def whole(self, file: str, size: int) -> Bytes:
+    def read(self, file: str, size: int) -> Bytes:
         path, name = self.path / file, f"{self.name}/{file}"
         try:
-            if not path.is_file():  # opening a pipe would wait for ever
+            if not path.is_file():  # opening a pipe would block
                 raise FileError(
-                    f"{name} is {'no file' if path.exists() else 'missing'}.", code="not_found"
+                    f"{name} is {'not a file' if path.exists() else 'missing'}.", code="not_found"
                 )
             with path.open("rb") as stream:
-                found = os.fstat(stream.fileno()).st_size
-                if found != size:
-                    raise FileError(f"{name} has {found} bytes instead of {size}.")
+                actual = os.fstat(stream.fileno()).st_size
+                if actual != size:
+                    raise FileError(f"{name} has {actual} bytes instead of {size}.")
                 return np.asarray(np.memmap(stream, np.uint8, "r"))
         except OSError as error:
             raise unreadable_error(path, error) from error
 
-    def range(self, file: str, size: int, first: int, last: int) -> Bytes:
-        return self.whole(file, size)[first:last]
+    def read_range(self, file: str, size: int, first: int, last: int) -> Bytes:
+        return self.read(file, size)[first:last]
 
 
 class ObjectStore(Location):
@@ -117,25 +116,25 @@ class ObjectStore(Location):
 
     def manifest(self) -> bytes:
         with self._reading(MANIFEST):
-            found = self._store.get(MANIFEST)
-            size = int(found.meta["size"])
+            reply = self._store.get(MANIFEST)
+            size = int(reply.meta["size"])
             if size > MANIFEST_BYTES:
                 raise FileError(
                     f"{MANIFEST} has {size} bytes; a manifest has at most {MANIFEST_BYTES}. "
                     "Is it the right file?",
                     code="too_large",
                 )
-            return bytes(found.bytes())
+            return bytes(reply.bytes())
 
-    def whole(self, file: str, size: int) -> Bytes:
+    def read(self, file: str, size: int) -> Bytes:
         with self._reading(file):
-            found = int(self._store.head(file)["size"])
-        if found != size:
-            raise FileError(f"{self.name}/{file} has {found} bytes instead of {size}.")
-        return self.range(file, size, 0, size)
+            actual = int(self._store.head(file)["size"])
+        if actual != size:
+            raise FileError(f"{self.name}/{file} has {actual} bytes instead of {size}.")
+        return self.read_range(file, size, 0, size)
 
-    def range(self, file: str, size: int, first: int, last: int) -> Bytes:
-        del size  # to ask for it takes as long as to ask for the bytes, whose checksums tell
+    def read_range(self, file: str, size: int, first: int, last: int) -> Bytes:
+        del size  # asking for it takes as long as fetching the bytes, which have checksums
         out = np.empty(last - first, dtype=np.uint8)
 
         def fetch(start: int) -> None:
@@ -151,7 +150,7 @@ class ObjectStore(Location):
 
     @contextmanager
     def _reading(self, file: str) -> Iterator[None]:
-        """Whatever a store fails with is an error of the file, in one line."""
+        """Turn any error of a store into a one-line `FileError` of the file."""
         try:
             yield
         except FileNotFoundError as error:
@@ -172,7 +171,7 @@ def store_at(url: str) -> Any:
     try:
         return from_url(url)
     except (ValueError, OSError, _base_error()) as error:
-        kind = url.partition("://")[0]  # what is behind it may be secret
+        kind = url.partition("://")[0]  # the rest may be secret
         raise FileError(
             f"An address of {kind}:// cannot be opened. Take s3, gs, az, https or file, or a "
             "folder of this machine.",

@@ -1,4 +1,4 @@
-"""Logs of the CARMEN toolkit: one message per line, plain, `.gz` or `.bz2`.
+"""Read logs of the CARMEN toolkit: one message per line, plain, `.gz` or `.bz2`.
 
     FLASER n r_1 … r_n x y θ x_o y_o θ_o time host logger_time
     ROBOTLASER1 type start fov step maximum accuracy mode n r_1 … r_n m i_1 … i_m
@@ -47,7 +47,7 @@ KINDS = ("FLASER", "ROBOTLASER1", "RAWLASER1")
 
 _MESSAGE = re.compile(rb"\n[ \t]*(?:FLASER|ROBOTLASER1|RAWLASER1|ODOM|PARAM)\b[^\n]*")
 _MARKS = (b"LASER", b"ODOM", b"PARAM")
-"""Every message has one of these: a block without any is passed over at once."""
+"""Every message has one of these: a block without any is skipped at once."""
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ def read_carmen_offset(
 ) -> tuple[ScanSet, float | None]:
     """Read the laser scans of a CARMEN log, and the forward offset of the laser, in m.
 
-    The offset is from the centre of the robot; `None` when the log does not say it.
+    The offset is from the centre of the robot; `None` if the log does not have it.
     """
     path = existing_file(path, "a CARMEN log")
     rows = {kind: _Rows() for kind in KINDS}

@@ -1,7 +1,7 @@
-"""Poses out of text: one line for each, as TUM or KITTI write them.
+"""Read poses from text files of TUM or KITTI, with one line for each.
 
 TUM has time (s), x, y, z (m) and the quaternion x, y, z, w; KITTI the twelve numbers of the upper
-rows of a matrix.  Empty lines and those that begin with # are passed over.
+rows of a matrix.  Empty lines and lines that begin with # are skipped.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ TUM, KITTI = 8, 12
 def read_poses(path: PathLike) -> Pose3:
     """Read the poses of a TUM or KITTI file, in the order of the lines.
 
-    The first line says which of the two formats it is.
+    The number of values in the first line tells the format.
     """
     file = existing_file(path, "a text")
     lines = file.read_text(encoding="utf-8", errors="replace").split("\n")

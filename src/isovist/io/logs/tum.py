@@ -1,7 +1,7 @@
-"""Trajectories as text of the TUM benchmark, which `evo` reads.
+"""Write trajectories in the text format of the TUM benchmark, which `evo` reads.
 
-One line per pose: time (s), x, y, z (m), and the quaternion x, y, z, w of the rotation; in the
-plane z is 0 and the rotation is about z.
+One line per pose: time (s), x, y, z (m), and the quaternion x, y, z, w of the rotation; in
+2D z is 0 and the rotation is about z.
 """
 
 import numpy as np

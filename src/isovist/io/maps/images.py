@@ -1,10 +1,10 @@
-"""Brightness of the pixels of a map image, whatever it was saved as.
+"""Read the brightness of the pixels of a map image in any format.
 
 A pixel with channels c_1, …, c_k, each from 0 to the white of its format, has the brightness
 
     b = Σ c_j / (k · white),                                                      (1)
 
-kept as the whole numbers Σ c_j and k · white, so that no threshold is crossed by rounding.
+stored as the whole numbers Σ c_j and k · white, so that no threshold is crossed by rounding.
 Grey has one channel, colour three; alpha is a fourth one beside three (grey then counts
 three times) where the caller wants it averaged in, which is what map_server does.
 """
@@ -30,10 +30,10 @@ from isovist.io.settings import LIMITS
 from isovist.storage.files import as_file_error, existing_file, quote
 
 PEAK_BYTES = 12
-"""Bytes per pixel that reading takes at the peak: eight for numbers as text, and these as cells."""
+"""Bytes per pixel at the peak of reading: eight for numbers as text, the rest for cells."""
 
 _DEFLATE_RATIO = 1100
-"""No image format here packs more than this many bytes into one (deflate: 1032)."""
+"""Upper bound on the compression of the image formats (deflate: 1032)."""
 
 _OPENERS: dict[Callable[[IO[bytes]], Image.Image], tuple[bytes, ...]] = {
     # The classes themselves and not Image.open, whose limit on the size is a global setting.
@@ -52,7 +52,7 @@ class Brightness:
         levels: Sum of the colour channels of each pixel, shape (height, width), top row first,
             unsigned integers.
         peak: The level of white.
-        opaque: Which pixels are wholly opaque; `None` when all are.
+        opaque: Mask of the fully opaque pixels; `None` when all are.
     """
 
     levels: NDArray[Any]
@@ -113,7 +113,7 @@ def _read_pillow(
     except FileError:
         raise
     except Exception as error:
-        # A decoder may fail in any way on a damaged file; the file is to blame all the same.
+        # A decoder may raise any error on a damaged file.
         raise FileError(f"{path.name} is a damaged image, or cut off.") from error
 
 
@@ -147,7 +147,7 @@ _PGM_HEADER = re.compile(rb"P([25])" + 3 * rb"(?:\s|#[^\n]*\n)+(\d{1,9})" + rb"(
 
 
 def _read_pgm(path: Path) -> Brightness:
-    """Netpbm grey, binary (P5, 8 or 16 bits) or text (P2), comments allowed."""
+    """Read Netpbm grey, binary (P5, 8 or 16 bits) or text (P2), perhaps with comments."""
     with path.open("rb") as stream:
         header = _PGM_HEADER.match(stream.read(65536))
     if header is None:
@@ -193,7 +193,7 @@ def _text_levels(path: Path, offset: int, cells: int) -> NDArray[np.int64]:
             warnings.simplefilter("error", DeprecationWarning)  # NumPy before 2.3 only warns
             levels = np.fromstring(text, dtype=np.int64, sep=" ")
     except (ValueError, DeprecationWarning) as error:
-        raise FileError(f"{path.name} has something among its pixels that is no number.") from error
+        raise FileError(f"{path.name} has pixels that are not numbers.") from error
     if levels.size != cells:
         raise FileError(f"{path.name} has {levels.size} pixels where its header says {cells}.")
     return levels

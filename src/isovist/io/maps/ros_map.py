@@ -1,18 +1,18 @@
-"""Maps of the ROS map_server: a YAML file that names an image.
+"""Read and write maps of the ROS map_server: a YAML file that names an image.
 
 With the brightness b of a pixel in [0, 1] (0 is black), its occupancy is
 
     p = 1 − b,   or p = b when the file says `negate: 1`,                          (1)
 
 and its cell is occupied when p > occupied_thresh, free when p < free_thresh, else unknown.
-What map_server (ROS 1 and Nav2) makes of the three modes, an occupancy map keeps like this:
+The three modes of map_server (ROS 1 and Nav2) become an occupancy map as follows:
 
 trinary (the default): equation (1).  An alpha channel is averaged with the three of colour, as
     map_server does, so in an image with alpha an opaque 205, usually unknown, is free.
-scale: a pixel that is not wholly opaque is unknown; the others follow (1).  The grades that
-    map_server gives between the thresholds are all unknown here.
-raw: brightness is not inverted, whatever `negate` says.  The grey value, out of 255, is the
-    occupancy in percent, held against the thresholds; above 100 it is unknown.
+scale: a pixel that is not fully opaque is unknown; the others follow (1).  The values that
+    map_server gives between the thresholds are unknown here.
+raw: brightness is not inverted, whatever `negate` is.  The grey value, out of 255, is the
+    occupancy in percent, compared with the thresholds; above 100 it is unknown.
 
 The first row of the image is the highest in y.  `origin` is the pose of the lower left corner.
 """
@@ -53,7 +53,7 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """The YAML file, checked."""
+    """The content of the YAML file after its checks."""
 
     image: Path
     resolution: float
@@ -140,7 +140,7 @@ def _load_yaml(path: Path) -> dict[Any, Any]:
 
 
 def _number(path: Path, key: str, value: object) -> float:
-    """A finite number; YAML 1.1 calls `5e-2` a string, map_server does not."""
+    """Return a finite number; `5e-2` is a string in YAML 1.1, and a number for map_server."""
     try:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise ValueError
@@ -155,7 +155,7 @@ def _number(path: Path, key: str, value: object) -> float:
 
 
 def _codes(head: _Header, peak: int) -> NDArray[np.uint8]:
-    """The `Cell` of every level of brightness from black (0) to white (`peak`)."""
+    """Return the `Cell` of every level of brightness from black (0) to white (`peak`)."""
     levels = np.arange(peak + 1)
     if head.mode == "raw":
         occupancy = np.floor(levels * 255 / peak + 0.5) / 100.0
@@ -168,7 +168,7 @@ def _codes(head: _Header, peak: int) -> NDArray[np.uint8]:
 
 
 def _cells(head: _Header, image: Brightness) -> NDArray[np.uint8]:
-    """Cells from the lowest row up; by blocks, since an index takes eight bytes a cell."""
+    """Return cells from the lowest row up, by blocks: an index takes eight bytes a cell."""
     codes = _codes(head, image.peak)
     height, width = image.levels.shape
     cells = np.empty((height, width), dtype=np.uint8)
@@ -187,19 +187,19 @@ def read_ros_map(path: PathLike) -> OccupancyMap:
     path = Path(path)
     head = _Header.from_yaml(path)
     try:
-        found = head.image.exists()
-    except OSError:  # a name too long, a folder that may not be looked into
-        found = False
-    if not found:
+        exists = head.image.exists()
+    except OSError:  # a name too long, a folder without permission
+        exists = False
+    if not exists:
         raise FileError(
             f"{path.name}: `image` names {quote(str(head.image))}, and there is no such file.",
             code="not_found",
             field="image",
         )
     if not head.image.is_file():
-        what = "a folder" if head.image.is_dir() else "not a regular file"
+        kind = "a folder" if head.image.is_dir() else "not a regular file"
         raise FileError(
-            f"{path.name}: `image` names {quote(str(head.image))}, which is {what}.", field="image"
+            f"{path.name}: `image` names {quote(str(head.image))}, which is {kind}.", field="image"
         )
     cells = _cells(head, read_brightness(head.image, average_alpha=head.mode == "trinary"))
     if not (cells == Cell.FREE).any():
@@ -218,6 +218,10 @@ def write_ros_map(world: OccupancyMap, path: PathLike, *, image: str = ".pgm") -
         world: The map.
         path: The YAML file, `.yaml` or `.yml`.
         image: Suffix of the image, `.pgm` or `.png`.
+
+    Raises:
+        InputError: If a suffix is wrong.
+        FileError: If the files cannot be written.
     """
     path = Path(path)
     if path.suffix not in (".yaml", ".yml"):

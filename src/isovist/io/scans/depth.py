@@ -1,4 +1,4 @@
-"""Depth images in files: NPZ, and 16-bit PNG with a JSON file of intrinsics beside it."""
+"""Read depth images: NPZ, and 16-bit PNG with a JSON file of intrinsics beside it."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ def read_depth(path: Path) -> CloudScan:
             f"into {beside.name} beside it.",
             field="intrinsics",
         )
-    told = read_json(beside, "intrinsics", LIMITS.intrinsics_bytes)
+    intrinsics = read_json(beside, "intrinsics", LIMITS.intrinsics_bytes)
     try:
         # The class itself and not Image.open, whose limit on the size is a global setting.
         with path.open("rb") as stream, PngImageFile(stream) as image:
@@ -45,7 +45,7 @@ def read_depth(path: Path) -> CloudScan:
         raise FileError(
             f"{path.name}: a depth image has 16 bits per pixel, in mm; this one is {kind}."
         )
-    return Scan.from_depth(depths.astype(np.int64), _intrinsics(beside, told))
+    return Scan.from_depth(depths.astype(np.int64), _intrinsics(beside, intrinsics))
 
 
 def depth_from_fields(path: Path, fields: dict[str, Any]) -> CloudScan:
@@ -58,10 +58,10 @@ def depth_from_fields(path: Path, fields: dict[str, Any]) -> CloudScan:
     return Scan.from_depth(fields["depth"], fields["intrinsics"])
 
 
-def _intrinsics(path: Path, told: Any) -> list[float]:
+def _intrinsics(path: Path, content: Any) -> list[float]:
     try:
-        return [float(told[name]) for name in NAMES]
+        return [float(content[name]) for name in NAMES]
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(
-            f"{path.name} must hold the numbers {', '.join(NAMES)}, got {json.dumps(told)[:80]}."
+            f"{path.name} must hold the numbers {', '.join(NAMES)}, got {json.dumps(content)[:80]}."
         ) from error

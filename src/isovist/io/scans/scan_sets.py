@@ -1,4 +1,4 @@
-"""Many scans of one sensor with their poses, in one `.npz` file.
+"""Read many scans of one sensor with their poses from one `.npz` file.
 
 Arrays: `ranges_m`, `ranges_cm` or `ranges_mm`, shape (N, B); `pose` (N, 3), x, y (m) and yaw (rad)
 of the sensor in the map; `angle_min` and `angle_inc` (rad); perhaps `range_max` (m), `odom`
@@ -20,7 +20,7 @@ from isovist.sensing.scan_set import ScanSet
 from isovist.storage.files import MAX_COORDINATE, PathLike, read_npz
 
 _UNITS = {"ranges_m": 1.0, "ranges_cm": 100.0, "ranges_mm": 1000.0}
-"""How many of its units make a metre."""
+"""Number of units in a metre, by name of the array."""
 
 
 def read_scan_set(path: PathLike, prefix: str = "") -> ScanSet:
@@ -28,15 +28,17 @@ def read_scan_set(path: PathLike, prefix: str = "") -> ScanSet:
 
     Args:
         path: The `.npz` file.
-        prefix: What the names of its arrays start with, e.g. "nav_".
+        prefix: Beginning of the names of its arrays, e.g. "nav_".
+
+    Raises:
+        FileError: If an array is missing or has a wrong shape or value.
     """
     path = Path(path)
     arrays = read_npz(path, "a set of scans", LIMITS.scan_set_bytes)
     units = [unit for unit in _UNITS if prefix + unit in arrays]
     if len(units) != 1:
         names = ", ".join(prefix + unit for unit in _UNITS)
-        known = ", ".join(sorted(arrays)) or "none"
-        raise FileError(f"{path.name} needs one array of {names}. It has: {known}.")
+        raise FileError(f"{path.name} needs one array of {names}. It has: {_names(arrays)}.")
     with np.errstate(invalid="ignore"):  # NaN of a damaged file may be a signalling one
         ranges = _array(path, arrays, prefix + units[0], (None, None)) / _UNITS[units[0]]
     n, beams = ranges.shape
@@ -77,18 +79,17 @@ def _array(
     *,
     finite: bool = False,
 ) -> FloatArray:
-    """One of the arrays as floats, of the shape that it must have."""
+    """Return one of the arrays as floats, after a check of its shape and values."""
     if name not in arrays:
-        known = ", ".join(sorted(arrays)) or "none"
-        raise FileError(f"{path.name}: `{name}` is missing. It has: {known}.", field=name)
+        raise FileError(f"{path.name}: `{name}` is missing. It has: {_names(arrays)}.", field=name)
     value = arrays[name]
     fits = value.ndim == len(shape) and all(
-        want in (None, got) for want, got in zip(shape, value.shape, strict=True)
+        size in (None, actual) for size, actual in zip(shape, value.shape, strict=True)
     )
     if value.dtype.kind not in "biuf" or not fits:
-        wanted = ", ".join("any" if want is None else str(want) for want in shape)
+        sizes = ", ".join("any" if size is None else str(size) for size in shape)
         raise FileError(
-            f"{path.name}: `{name}` must be numbers of shape ({wanted}), "
+            f"{path.name}: `{name}` must be numbers of shape ({sizes}), "
             f"got {value.dtype} of shape {value.shape}.",
             field=name,
         )
@@ -100,3 +101,7 @@ def _array(
             f"{path.name}: `{name}` has a value beyond ±{MAX_COORDINATE:g}.", field=name
         )
     return floats
+
+
+def _names(arrays: dict[str, NDArray[Any]]) -> str:
+    return ", ".join(sorted(arrays)) or "none"
