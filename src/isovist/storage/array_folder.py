@@ -6,9 +6,9 @@ Large arrays also have a CRC-32 of every `CHECKSUM_BYTES`, so that partial reads
 The manifest ends with the CRC-32 of itself.  CRC-32 finds every flipped byte; it is no protection
 against forgery.
 
-Writing is atomic.  A writer adds files with its own token beside the old ones, and then replaces the
-manifest in one step.  A reader sees the old arrays or the new ones, whenever the writer is killed,
-and no file that a manifest names is ever changed.  Then the files of the old manifest are removed.
+Writing is atomic.  A writer adds files with its own token beside the old ones, and then replaces
+the manifest in one step.  A reader sees the old arrays or the new ones, whenever the writer is
+killed, and no file that a manifest names is ever changed.  Then old files are removed.
 Files of a killed writer are removed by a write that is an hour later; before that they may be the
 draft of a writer at work.  So no lock is needed.
 """
