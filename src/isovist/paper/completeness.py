@@ -62,20 +62,20 @@ class Convergence:
 
     @property
     def rates(self) -> FloatArray:
-        """Observed orders in h between neighbours, Δ log v/Δ log h, shape (k − 1,)."""
+        """Return the observed orders in h between neighbours, Δ log v/Δ log h, shape (k − 1,)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.diff(np.log(self.values)) / np.diff(np.log(self.mesh_norms))
 
     @property
     def falls(self) -> bool:
-        """Whether each value is below the one before."""
+        """Return whether each value is below the one before."""
         return bool((np.diff(self.values) < 0.0).all())
 
 
 def fine_bases(
     dimension: int, sizes: Sequence[int] = SIZES, *, factor: float = 1.0
 ) -> tuple[DirectionalBasis, ...]:
-    """Uniform (2D) or Fibonacci (3D) bases with ε_n = factor·h_n², equation (3)."""
+    """Make uniform (2D) or Fibonacci (3D) bases with ε_n = factor·h_n², equation (3)."""
     if dimension not in (2, 3):
         raise InputError.about("dimension", f"must be 2 or 3, got {dimension}.")
     if factor <= 0.0:
@@ -91,20 +91,20 @@ def fine_bases(
 
 
 def far_weight_bound(basis: DirectionalBasis, delta: float) -> float:
-    """The right-hand side of (2) for δ in rad."""
+    """Return the right-hand side of (2) for δ in rad."""
     exponent = (np.cos(delta) - np.cos(basis.mesh_norm)) / basis.temperature
     return float(np.exp(min(np.log(len(basis)) + exponent, 700.0)))
 
 
 def far_weight(basis: DirectionalBasis, delta: float, theta: FloatArray | None = None) -> float:
-    """R_n(δ): the largest total weight of directions farther than δ rad from θ, over samples."""
+    """Return R_n(δ), the largest total weight beyond δ rad from θ, over samples of θ."""
     points = spread(basis.dimension) if theta is None else theta
     far = points @ basis.directions.T < np.cos(delta)
     return float((basis.weights(points) * far).sum(axis=1).max())
 
 
 def interpolant(basis: DirectionalBasis, g: Function) -> Function:
-    """g⁽ⁿ⁾ of equation (1) as a function of unit vectors, shape (m, d)."""
+    """Return g⁽ⁿ⁾ of equation (1) as a function of unit vectors, shape (m, d)."""
     values = np.asarray(g(basis.directions), dtype=np.float64)
     return lambda theta: basis.weights(theta) @ values
 
@@ -112,18 +112,18 @@ def interpolant(basis: DirectionalBasis, g: Function) -> Function:
 def interpolation_error(
     basis: DirectionalBasis, g: Function, theta: FloatArray | None = None
 ) -> float:
-    """sup |g⁽ⁿ⁾ − g| over samples of the directions."""
+    """Return sup |g⁽ⁿ⁾ − g| over samples of the directions."""
     points = spread(basis.dimension) if theta is None else theta
     return float(np.abs(interpolant(basis, g)(points) - g(points)).max())
 
 
 def interpolation(bases: Sequence[DirectionalBasis], g: Function) -> Convergence:
-    """The uniform error of the interpolant along a sequence."""
+    """Return the uniform error of the interpolant along a sequence."""
     return _along(bases, [interpolation_error(basis, g) for basis in bases])
 
 
 def crowded_basis(size: int, temperature: float, *, surplus: float = 20.0) -> DirectionalBasis:
-    """A basis of the plane whose mesh norm is small and whose completeness fails.
+    """Return a basis of the plane whose mesh norm is small and whose completeness fails.
 
     `size` equal steps, and surplus·size·e^(2/ε) more directions packed within 1e-3 rad of the
     first.  With ε → 0 and `size` → ∞ all assumptions of the paper's theorem hold, yet the
@@ -141,7 +141,7 @@ def crowded_basis(size: int, temperature: float, *, surplus: float = 20.0) -> Di
 def parseval_gap(
     bases: Sequence[DirectionalBasis], world: SegmentMap, point: ArrayLike, *, keep: float = 1e-8
 ) -> Convergence:
-    """‖r_p‖² − |r_p|_n² of the range seen from a point, in m², along a sequence on the circle."""
+    """Return ‖r_p‖² − |r_p|_n² of the range from a point, in m², along a sequence."""
     p = as_floats("point", point, (2,))
     energy = float(squared_norms(world, p[None])[0])
     gaps = []
@@ -152,7 +152,7 @@ def parseval_gap(
 
 
 def parseval_gap_of(bases: Sequence[DirectionalBasis], f: Function) -> Convergence:
-    """The same for a function f of directions, integrated by the rule of each Gram matrix.
+    """Return the Parseval gap of a function f of directions, by the rule of each Gram matrix.
 
     Right for smooth f; a jump is seen only as finely as the rule's nodes lie.
     """
@@ -168,7 +168,7 @@ def parseval_gap_of(bases: Sequence[DirectionalBasis], f: Function) -> Convergen
 def separation(
     bases: Sequence[DirectionalBasis], world: SegmentMap, p: ArrayLike, q: ArrayLike
 ) -> Convergence:
-    """d_n(p, q) along a sequence on the circle; its limit is ‖r_p − r_q‖."""
+    """Return d_n(p, q) along a sequence on the circle; its limit is ‖r_p − r_q‖."""
     ends = np.stack([as_floats("p", p, (2,)), as_floats("q", q, (2,))])
     values = []
     for basis in bases:
@@ -178,7 +178,7 @@ def separation(
 
 
 def annihilation(bases: Sequence[DirectionalBasis], f: Function) -> Convergence:
-    """|f|_n along a sequence: it stays 0 only for a signal that every functional annihilates."""
+    """Return |f|_n along a sequence; it stays 0 only if every functional annihilates f."""
     values = []
     for basis in bases:
         gram = Gram.from_basis(basis)

@@ -54,7 +54,7 @@ class Setup:
         room: SegmentMap | None = None,
         place: tuple[float, float] | None = None,
     ) -> "Setup":
-        """With other values than the paper's.
+        """Make a setup with other values than the paper's.
 
         Args:
             channels: Directions of the basis.
@@ -74,12 +74,12 @@ class Setup:
             )
         if room is None:
             return cls(world, basis, TRUE_PLACE if place is None else place)
-        chosen = _roomiest(room) if place is None else place
-        return cls(world, basis, chosen, chosen, None)
+        middle = _roomiest(room) if place is None else place
+        return cls(world, basis, middle, middle, None)
 
 
 def profile_of(name: str, temperature: float) -> Profile:
-    """A profile about as wide as the softmax of a temperature ε.
+    """Return a profile about as wide as the softmax of a temperature ε.
 
     The cosine power falls as fast near its direction, k = 1/ε; the bump vanishes where the
     softmax has fallen to e⁻², 1 − cos ρ = 2ε.
@@ -99,7 +99,7 @@ def profile_of(name: str, temperature: float) -> Profile:
 
 
 def _roomiest(world: SegmentMap) -> tuple[float, float]:
-    """A free place far from walls, on a lattice beside that of the nodes, in m."""
+    """Return a free place far from walls, on a lattice beside that of the nodes, in m."""
     low, high = world.bounds
     x, y = (np.arange(a + SPACING / 3.0, b, SPACING) for a, b in zip(low, high, strict=True))
     places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
@@ -144,14 +144,14 @@ class Example:
 
 
 def paper_room() -> SegmentMap:
-    """The room of the paper's example."""
+    """Return the room of the paper's example."""
     return SegmentMap.room(
         6.0, 4.0, walls=[[(3.0, 1.0), (3.0, 3.0)]], pillars=[(4.5, 1.5, 5.0, 2.5)]
     )
 
 
 def paper_basis() -> DirectionalBasis:
-    """The 8 directions of the paper's example, temperature 0.5."""
+    """Return the 8 directions of the paper's example, temperature 0.5."""
     return DirectionalBasis.circle(CHANNELS, TEMPERATURE)
 
 
@@ -163,9 +163,9 @@ def run_example(setup: Setup | None = None) -> Example:
     phi = np.stack(
         [Descriptor(basis, quadrature=CircleSum(S)).at(world, setup.described)[0] for S in TERMS]
     )
-    plain = Descriptor(basis, quadrature=CircleSum(1024), step=STEP)
-    grid = DescriptorGrid.over(world, plain, SPACING, region=setup.region)
-    F_obs, _ = plain.at(world, place)
+    summed = Descriptor(basis, quadrature=CircleSum(1024), step=STEP)
+    grid = DescriptorGrid.over(world, summed, SPACING, region=setup.region)
+    F_obs, _ = summed.at(world, place)
     order, distances = grid.nearest(F_obs, len(grid.nodes))
     start = grid.nodes[order[0]]
     F_obs_exact, _ = exact.at(world, place)
@@ -177,16 +177,16 @@ def run_example(setup: Setup | None = None) -> Example:
         grid=grid,
         order=order,
         distances=distances,
-        descent=gauss_newton(plain, world, F_obs, start, StepLimits(max_steps=3)),
+        descent=gauss_newton(summed, world, F_obs, start, StepLimits(max_steps=3)),
         descent_exact=gauss_newton(exact, world, F_obs_exact, start, StepLimits(max_steps=4)),
-        J=plain.at(world, start, jacobian=True)[1],
+        J=summed.at(world, start, jacobian=True)[1],
         J_exact=exact.at(world, start, jacobian=True)[1],
         J_without_shadow=exact.at(world, start, jacobian=True, shadow=False)[1],
     )
 
 
 def as_json(example: Example) -> dict[str, object]:
-    """The example as plain data; positions and errors in m."""
+    """Return the example as plain data; positions and errors in m."""
     nodes, setup = example.grid.nodes[example.order], example.setup
     place = np.array(setup.place)
     singular = [
@@ -233,7 +233,7 @@ def as_json(example: Example) -> dict[str, object]:
 
 
 def _jumps(world: SegmentMap, place: FloatArray) -> list[dict[str, float]]:
-    """Angles (rad) at which the range jumps as seen from a place, and the ranges beside them."""
+    """Return angles (rad) at which the range from a place jumps, and the ranges beside them."""
     pieces = world.see(place[None])
     angles = pieces.angles[0, 1 : 1 + int(pieces.counts[0])]
     before, after = (world.cast(place, unit_vectors(angles + s)).ranges for s in (-1e-9, 1e-9))
@@ -245,7 +245,7 @@ def _jumps(world: SegmentMap, place: FloatArray) -> list[dict[str, float]]:
 
 
 def _static_and_dynamic(example: Example) -> dict[str, float]:
-    """The paper's table of both, to first order, at the true place and along a way through it.
+    """Return the paper's table of both bounds, to first order, at the true place.
 
     The way is 0.5 m long, a second, diagonal and centred there; the observations are off by η.
     """
@@ -255,12 +255,12 @@ def _static_and_dynamic(example: Example) -> dict[str, float]:
     along = np.linspace(-0.25, 0.25, 21)[:, None] * np.sqrt(0.5)
     way = place + along[setup.world.contains(place + along)]
     _, J = exact.at(setup.world, way, jacobian=True)
-    _, here = exact.at(setup.world, place, jacobian=True)
+    _, J_place = exact.at(setup.world, place, jacobian=True)
     step = 1.0 / len(way)
-    least = float(np.linalg.eigvalsh(step * np.einsum("tni,tnj->ij", J, J))[0])
+    min_eigenvalue = float(np.linalg.eigvalsh(step * np.einsum("tni,tnj->ij", J, J))[0])
     L = float(np.linalg.norm(J, ord=2, axis=(1, 2)).max())
-    mu = float(np.linalg.svd(here, compute_uv=False)[-1])
-    if not min(mu, least) > 0.0:
+    mu = float(np.linalg.svd(J_place, compute_uv=False)[-1])
+    if not min(mu, min_eigenvalue) > 0.0:
         raise InputError(
             "The descriptor does not change from place to place, so that nothing bounds an error. "
             "Take another `temperature`.",
@@ -269,14 +269,14 @@ def _static_and_dynamic(example: Example) -> dict[str, float]:
     return {
         "noise": NOISE,
         "mu": mu,
-        "lambda_min": least,
+        "lambda_min": min_eigenvalue,
         "static_bound": (L * SPACING / np.sqrt(2.0) + NOISE) / mu,
-        "dynamic_bound": 2.0 * L * NOISE / least,
+        "dynamic_bound": 2.0 * L * NOISE / min_eigenvalue,
     }
 
 
 def _gap(position: FloatArray, place: FloatArray) -> float:
-    """Distance to the true place, in m."""
+    """Return the distance to the true place, in m."""
     return float(np.linalg.norm(position - place))
 
 

@@ -64,7 +64,7 @@ class Tradeoff:
 
 
 def displacement(basis: DirectionalBasis, other: DirectionalBasis) -> float:
-    """δ = max_i ‖d_i − d_i′‖."""
+    """Return δ = max_i ‖d_i − d_i′‖."""
     if basis.directions.shape != other.directions.shape:
         raise InputError(
             "The two bases must have the same number of directions and dimension.", code="conflict"
@@ -73,14 +73,14 @@ def displacement(basis: DirectionalBasis, other: DirectionalBasis) -> float:
 
 
 def least_total(basis: DirectionalBasis, theta: FloatArray | None = None) -> float:
-    """Z_min = inf_θ Σ_j ψ(θ·d_j), as found at samples of θ."""
+    """Return Z_min = inf_θ Σ_j ψ(θ·d_j), over samples of θ."""
     points = spread(basis.dimension) if theta is None else theta
     logs = basis.profile.log(np.clip(points @ basis.directions.T, -1.0, 1.0))
     return float(np.exp(np.logaddexp.reduce(logs, axis=1).min()))
 
 
 def paper_constant(basis: DirectionalBasis, other: DirectionalBasis | None = None) -> float:
-    """C of equation (1): in closed form for softmax, otherwise with Z_min ≥ ψ(cos h_n)."""
+    """Return C of equation (1): in closed form for softmax, otherwise with Z_min ≥ ψ(cos h_n)."""
     n = len(basis)
     if isinstance(basis.profile, Softmax):
         eps = basis.temperature
@@ -90,12 +90,12 @@ def paper_constant(basis: DirectionalBasis, other: DirectionalBasis | None = Non
 
 
 def sharp_constant(basis: DirectionalBasis) -> float:
-    """K of equation (2), `inf` for a profile that vanishes somewhere."""
+    """Return K of equation (2), `inf` for a profile that vanishes somewhere."""
     return 1.0 / basis.temperature if isinstance(basis.profile, Softmax) else np.inf
 
 
 def summed_constant(basis: DirectionalBasis, other: DirectionalBasis | None = None) -> float:
-    """The constant of ‖F − F′‖₁ that is best known: (2) where finite, (4) otherwise."""
+    """Return the constant of ‖F − F′‖₁: (2) where finite, (4) otherwise."""
     if isinstance(basis.profile, Softmax):
         return sharp_constant(basis)
     return 2.0 * len(basis) * basis.profile.lipschitz / _least_of_both(basis, other)
@@ -111,7 +111,7 @@ def change_bound(basis: DirectionalBasis, other: DirectionalBasis, signal_mass: 
 def weight_change(
     basis: DirectionalBasis, other: DirectionalBasis, theta: FloatArray | None = None
 ) -> FloatArray:
-    """Σ_i |w_i − w_i′| at each θ, shape (m,)."""
+    """Return Σ_i |w_i − w_i′| at each θ, shape (m,)."""
     points = spread(basis.dimension) if theta is None else theta
     return np.abs(basis.weights(points) - other.weights(points)).sum(axis=1)
 
@@ -119,7 +119,7 @@ def weight_change(
 def tradeoff(
     basis: DirectionalBasis, temperatures: Sequence[float], *, samples: int = 4096
 ) -> Tradeoff:
-    """The curve of the paper's remark for the directions of a basis, averaged over samples of θ."""
+    """Compute the curve of the paper's remark for the directions of a basis."""
     theta = spread(basis.dimension, samples)
     bases = [DirectionalBasis.from_directions(basis.directions, float(t)) for t in temperatures]
     return Tradeoff(
@@ -131,6 +131,6 @@ def tradeoff(
 
 
 def _least_of_both(basis: DirectionalBasis, other: DirectionalBasis | None) -> float:
-    """A lower bound of Z_min: some d_j lies within h_n of any θ, and ψ rises, so Z ≥ ψ(cos h_n)."""
+    """Return a lower bound of Z_min: ψ rises and a d_j lies within h_n of any θ."""
     h = basis.mesh_norm if other is None else max(basis.mesh_norm, other.mesh_norm)
     return float(np.exp(basis.profile.log(np.array([np.cos(h)]))[0]))

@@ -60,18 +60,18 @@ class Plan:
 
     @classmethod
     def from_map(cls, world: SegmentMap) -> "Plan":
-        """The plan of a map of walls."""
+        """Return the plan of a map of walls."""
         corners, walls = np.unique(world.walls.reshape(-1, 2), axis=0, return_inverse=True)
         return cls(readonly(corners), readonly(walls.reshape(-1, 2)), world.reflectance)
 
     def with_corners(self, corners: ArrayLike) -> "Plan":
-        """The same walls between other corners, shape (k, 2), in m."""
+        """Return the same walls between other corners, shape (k, 2), in m."""
         v = as_floats("corners", corners, self.corners.shape)
         return Plan(readonly(v), self.walls, self.reflectance)
 
     @property
     def world(self) -> SegmentMap:
-        """The plan as a map.  Every place off its walls counts as free: walls may have moved."""
+        """Return the plan as a map, on which every place off the walls counts as free."""
         walls = np.ascontiguousarray(self.corners[self.walls].reshape(-1, 4))
         parents = np.arange(len(walls))
         return SegmentMap(readonly(walls), readonly(parents), None, self.reflectance)
@@ -79,7 +79,7 @@ class Plan:
     def moments(
         self, points: ArrayLike, basis: DirectionalBasis, signal: Signal | None = None
     ) -> Moments:
-        """What F and its derivatives need of the view from places, shape (P, 2), in m."""
+        """Compute the moments of F and its derivatives at places, shape (P, 2), in m."""
         if not isinstance(signal, Range | Intensity | None):
             raise InputError(
                 f"A {type(signal).__name__} signal depends on where walls stand in a way that is "
@@ -89,7 +89,7 @@ class Plan:
         return Moments.from_segments(self.world, points, basis, signal)
 
     def pull(self, moments: Moments, basis: DirectionalBasis, u: FloatArray) -> Pulled:
-        """Derivatives (1) of a loss whose derivatives by F are `u`, shape (P, n)."""
+        """Return the derivatives (1) of a loss whose derivatives by F are `u`, shape (P, n)."""
         assert moments.walls is not None
         assert moments.shares is not None
         owners = moments.owners

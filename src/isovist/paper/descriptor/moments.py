@@ -124,8 +124,8 @@ class Moments:
             raise InputError(
                 f"Every point must lie in free space, {step:g} m from the walls.", code="not_free"
             )
-        seen = [cast_signal(world, place[None], rule.directions, f) for place in places]
-        values = np.concatenate(seen).reshape(len(p), 2 * d + 1, -1)
+        parts = [cast_signal(world, place[None], rule.directions, f) for place in places]
+        values = np.concatenate(parts).reshape(len(p), 2 * d + 1, -1)
         slopes = (values[:, 1 : d + 1] - values[:, d + 1 :]) / (2.0 * step)
         values_and_slopes = np.concatenate([values[:, :1], slopes], axis=1) * rule.coefficients
         S = len(rule.coefficients)

@@ -27,7 +27,7 @@ def describe(
     corners: Any = None,
     signal: Signal | None = None,
 ) -> Any:
-    """F at places, a tensor of shape (..., n).
+    """Return F at places, a tensor of shape (..., n).
 
     Args:
         plan: Which corners have a wall between them.

@@ -63,7 +63,7 @@ class StartFit:
 
     @property
     def pose(self) -> Pose:
-        """The start as T_world_robot, when it has a heading."""
+        """Return the start as T_world_robot, when it has a heading."""
         return Pose.from_vector(self.start) @ Pose()
 
 

@@ -68,7 +68,7 @@ class Projection:
     coefficients: FloatArray
 
     def __call__(self, theta: ArrayLike) -> FloatArray:
-        """Values at unit vectors θ of shape (m, d); shape (..., m)."""
+        """Return values at unit vectors θ of shape (m, d); shape (..., m)."""
         return self.coefficients @ self.basis.weights(theta).T
 
 
@@ -103,7 +103,7 @@ class Gram:
         keep: float = KEEP,
         view: ArrayLike | Sector | None = None,
     ) -> "Gram":
-        """Over all directions, or over those seen.
+        """Make the Gram matrix over all directions, or over those of a view.
 
         Args:
             basis: The weights.
@@ -126,7 +126,7 @@ class Gram:
     @classmethod
     @accept_old_names
     def from_rule(cls, basis: DirectionalBasis, rule: Rule, *, keep: float = KEEP) -> "Gram":
-        """With the inner product Σ_s c_s f(θ_s) g(θ_s) of any rule, e.g. of some beams."""
+        """Make the Gram matrix of the inner product Σ_s c_s f(θ_s) g(θ_s) of any rule."""
         if (rule.coefficients <= 0.0).any():
             raise InputError("The coefficients of an inner product must be positive.")
         # The triangle of A grows block by block, so A itself is never held.
@@ -139,7 +139,7 @@ class Gram:
     @classmethod
     @accept_old_names
     def from_scan(cls, basis: DirectionalBasis, scan: Scan, *, keep: float = KEEP) -> "Gram":
-        """Over the directions that a scan saw: its valid beams, each with the angle it owns."""
+        """Make the Gram matrix over the valid beams of a scan, each with the angle it owns."""
         valid = scan.valid
         rule = Rule(
             readonly(unit_vectors(scan.bearings[valid])), readonly(scan.beam_widths[valid].copy())
@@ -184,22 +184,22 @@ class Gram:
 
     @property
     def rank(self) -> int:
-        """Effective rank r: how many independent numbers F holds."""
+        """Return the effective rank r, the number of independent values in F."""
         return len(self.scales)
 
     @property
     def condition(self) -> float:
-        """λ_max/λ_min of G as far as it can be computed; about 1e30 means beyond computing."""
+        """Return λ_max/λ_min of G; about 1e30 means that it cannot be computed."""
         smallest = float(self.spectrum[-1])
         return float(self.spectrum[0]) / smallest if smallest > 0.0 else np.inf
 
     @property
     def noise_gain(self) -> float:
-        """1/s_r: an error in F grows by at most this factor in |f|."""
+        """Return 1/s_r: an error in F grows by at most this factor in |f|."""
         return float(1.0 / self.scales[-1])
 
     def features(self, values: ArrayLike) -> FloatArray:
-        """F of a signal given at the nodes of the rule, shape (..., S); shape (..., n)."""
+        """Return F of a signal given at the nodes of the rule, shape (..., S); shape (..., n)."""
         f = as_floats("values", values)
         F = np.zeros((*f.shape[:-1], len(self.basis)))
         first = 0
@@ -210,36 +210,36 @@ class Gram:
         return F
 
     def whiten(self, F: ArrayLike) -> FloatArray:
-        """z of equation (6), shape (..., r): ‖z‖ = |f|, and distances of z are d."""
+        """Return z of equation (6), shape (..., r): ‖z‖ = |f|, and distances of z are d."""
         return (self._checked(F) @ self.axes) / self.scales
 
     def seminorm(self, F: ArrayLike) -> FloatArray:
-        """|f| of equation (2), shape (...)."""
+        """Return |f| of equation (2), shape (...)."""
         return np.linalg.norm(self.whiten(F), axis=-1)
 
     def coefficients(self, F: ArrayLike) -> FloatArray:
-        """α of equation (3) on the kept axes, shape (..., n)."""
+        """Return α of equation (3) on the kept axes, shape (..., n)."""
         return (self.whiten(F) / self.scales) @ self.axes.T
 
     def projection(self, F: ArrayLike) -> Projection:
-        """P f as a function of directions."""
+        """Return P f as a function of directions."""
         return Projection(self.basis, readonly(self.coefficients(F)))
 
     def gap(self, F: ArrayLike, squared_norm: ArrayLike) -> FloatArray:
-        """‖f‖² − |f|², equation (4): the energy that F does not hold, given ‖f‖²."""
+        """Return ‖f‖² − |f|², equation (4): the energy that F does not hold, given ‖f‖²."""
         return np.asarray(squared_norm, dtype=np.float64) - self.seminorm(F) ** 2
 
     def distance(self, F: ArrayLike, other: ArrayLike) -> FloatArray:
-        """d of equation (5) between signals with descriptors F and `other`, shape (...)."""
+        """Return d of equation (5) between signals with descriptors F and `other`, shape (...)."""
         return self.seminorm(self._checked(F) - self._checked(other))
 
     def bounds(self, F: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper bound of |f| from ‖F‖₂ alone, equation (9)."""
+        """Return a lower and an upper bound of |f| from ‖F‖₂ alone, equation (9)."""
         length = np.linalg.norm(self._checked(F), axis=-1)
         return length / self.scales[0], length / self.scales[-1]
 
     def merge(self, groups: ArrayLike) -> tuple["Gram", FloatArray]:
-        """The Gram matrix of merged channels, and the matrix B that merges F.
+        """Return the Gram matrix of merged channels, and the matrix B that merges F.
 
         Args:
             groups: For each direction the index of its group, shape (n,), from 0 on without
@@ -268,7 +268,7 @@ class Gram:
 
 
 def _fft_terms(basis: DirectionalBasis, tolerance: float) -> int | None:
-    """How many samples resolve the weights of a uniform circle, or `None` where an FFT would not.
+    """Return the samples that resolve the weights of a uniform circle; `None` if an FFT cannot.
 
     The weights are analytic within b of the real angles, so their Fourier coefficients fall like
     exp(−b l).
@@ -282,7 +282,7 @@ def _fft_terms(basis: DirectionalBasis, tolerance: float) -> int | None:
 
 
 def _triangle(A: FloatArray) -> FloatArray:
-    """R of A = QR."""
+    """Return R of A = QR."""
     return np.asarray(np.linalg.qr(A, mode="r"), dtype=np.float64)
 
 

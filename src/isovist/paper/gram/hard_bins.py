@@ -52,17 +52,17 @@ class Walk:
 
     @property
     def soft_steps(self) -> FloatArray:
-        """‖F(next) − F‖ per step, shape (k − 1,)."""
+        """Return ‖F(next) − F‖ per step, shape (k − 1,)."""
         return np.linalg.norm(np.diff(self.soft, axis=0), axis=1)
 
     @property
     def hard_steps(self) -> FloatArray:
-        """The same for hard bins."""
+        """Return ‖F(next) − F‖ per step for hard bins, shape (k − 1,)."""
         return np.linalg.norm(np.diff(self.hard, axis=0), axis=1)
 
 
 def hard_features(world: SegmentMap, points: ArrayLike, basis: DirectionalBasis) -> FloatArray:
-    """Equation (1) for the range on a map of segments, exactly, shape (P, n)."""
+    """Return (1) for the range on a map of segments, exactly, shape (P, n)."""
     if basis.dimension != 2:
         raise InputError(
             "Hard bins of a SegmentMap need a basis on the circle.", code="wrong_dimension"
@@ -88,7 +88,7 @@ def hard_features(world: SegmentMap, points: ArrayLike, basis: DirectionalBasis)
 def votes(
     basis: DirectionalBasis, theta: ArrayLike, values: ArrayLike, *, hard: bool = False
 ) -> FloatArray:
-    """Σ_k v_k w_i(θ_k), equation (2), for θ of shape (..., K, d) and v of shape (..., K)."""
+    """Return Σ_k v_k w_i(θ_k), equation (2), for θ of shape (..., K, d) and v of shape (..., K)."""
     w = basis.hard_weights(theta) if hard else basis.weights(theta)
     return np.einsum("...k,...kn->...n", as_floats("values", values), w)
 
@@ -96,7 +96,7 @@ def votes(
 def point_features(
     basis: DirectionalBasis, cloud: FloatArray, p: FloatArray, *, hard: bool = False
 ) -> tuple[FloatArray, FloatArray]:
-    """F of equation (2) with v_k = r_k σ(S)/K, and its slope (3), for surface points (K, d).
+    """Return F of equation (2) with v_k = r_k σ(S)/K, and its slope (3), for surface points (K, d).
 
     For hard bins the slope is that between jumps, ∂w_i/∂θ = 0.
     """
@@ -122,7 +122,7 @@ def walk(
     *,
     steps: int = 400,
 ) -> Walk:
-    """Descriptors of surface points, shape (K, d), along the path from `start` to `stop`, in m."""
+    """Describe surface points, shape (K, d), along a path from `start` to `stop`, in m."""
     x, a, b = as_floats("cloud", cloud), as_floats("start", start), as_floats("stop", stop)
     length = float(np.linalg.norm(b - a))
     if steps < 2 or length == 0.0:
@@ -175,7 +175,7 @@ def localization_errors(
     offset: float = 0.1,
     seed: int = 0,
 ) -> tuple[FloatArray, FloatArray]:
-    """Errors in m of localizing from noisy surface points, soft and hard, each shape (P,).
+    """Return errors in m of localizing from noisy surface points, soft and hard, each shape (P,).
 
     Each place is observed through the points with Gaussian noise of standard deviation `noise`
     (m) per coordinate; Gauss–Newton starts `offset` m away, in the same place for both.
@@ -195,7 +195,7 @@ def localization_errors(
 
 
 def sectors(theta: ArrayLike, *, shared: bool) -> FloatArray:
-    """SHOT's angular grid of 8 azimuths × 2 elevations at θ, shape (m, 3); shape (m, 16).
+    """Return SHOT's angular grid of 8 azimuths × 2 elevations at θ, shape (m, 3); shape (m, 16).
 
     Args:
         theta: Unit vectors.

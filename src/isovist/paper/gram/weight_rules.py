@@ -43,7 +43,7 @@ class Sector:
 
     @property
     def area(self) -> float:
-        """∫_Ω dσ."""
+        """Return ∫_Ω dσ."""
         low, high = self.elevation
         return float((self.azimuth[1] - self.azimuth[0]) * (np.sin(high) - np.sin(low)))
 
@@ -51,7 +51,7 @@ class Sector:
 def circle_rule(
     basis: DirectionalBasis, *, tolerance: float = 1e-12, view: ArrayLike | None = None
 ) -> Rule:
-    """Nodes on the circle, or on the angle intervals `view` of it, shape (v, 2), in rad."""
+    """Return nodes on the circle, or on the angle intervals `view` of it, shape (v, 2), in rad."""
     length, edges, poles = Exact(tolerance).lengths(basis)
     # An m-node rule errs by about 4.64^(−2m) on the pieces that `lengths` allows.
     x, w = np.polynomial.legendre.leggauss(int(np.ceil(-0.75 * np.log10(tolerance))) + 2)
@@ -69,7 +69,7 @@ def circle_rule(
 def _cuts(
     start: float, stop: float, length: float, edges: FloatArray, poles: FloatArray
 ) -> FloatArray:
-    """Ends of pieces from start to stop: short near the poles above the edges, longer between."""
+    """Cut angles from start to stop into pieces, short near the poles of the weights."""
     if len(edges) == 0:
         return np.linspace(start, stop, int(np.ceil((stop - start) / length)) + 1)
     turn = 2.0 * np.pi
@@ -86,7 +86,7 @@ def _cuts(
 
 
 def sphere_rule(degree: int, band: Sector | None = None) -> Rule:
-    """A product rule, exact for polynomials up to `degree` on the whole sphere."""
+    """Return a product rule, exact for polynomials up to `degree` on the whole sphere."""
     if degree < 1:
         raise InputError.about("degree", f"must be at least 1, got {degree}.")
     sector = Sector() if band is None else band
@@ -121,7 +121,7 @@ def sphere_rule(degree: int, band: Sector | None = None) -> Rule:
 def settled_sphere_rule(
     basis: DirectionalBasis, tolerance: float, band: Sector | None = None
 ) -> Rule:
-    """The first of the rules of degree 32, 64, … whose Gram matrix the next one confirms."""
+    """Return the first rule of degree 32, 64, … whose Gram matrix the next one confirms."""
     degree, rule = 32, sphere_rule(32, band)
     G = gram_sum(basis, rule)
     while degree < _LARGEST_DEGREE:
@@ -139,7 +139,7 @@ def settled_sphere_rule(
 
 
 def in_blocks(basis: DirectionalBasis, rule: Rule) -> list[tuple[FloatArray, FloatArray]]:
-    """Directions and coefficients of the rule in blocks, so that no block of weights is large."""
+    """Split a rule into blocks of directions and coefficients, to bound memory."""
     size = max(1, _BLOCK * 64 // max(64, len(basis)))
     return [
         (rule.directions[k : k + size], rule.coefficients[k : k + size])
@@ -148,7 +148,7 @@ def in_blocks(basis: DirectionalBasis, rule: Rule) -> list[tuple[FloatArray, Flo
 
 
 def gram_sum(basis: DirectionalBasis, rule: Rule) -> FloatArray:
-    """The right-hand side of (1), shape (n, n)."""
+    """Return the right-hand side of (1), shape (n, n)."""
     G = np.zeros((len(basis), len(basis)))
     for directions, coefficients in in_blocks(basis, rule):
         w = basis.weights(directions)
@@ -157,7 +157,7 @@ def gram_sum(basis: DirectionalBasis, rule: Rule) -> FloatArray:
 
 
 def spread(dimension: int, count: int = 4096) -> FloatArray:
-    """Directions that cover the circle or the sphere evenly, shape (count, d)."""
+    """Return directions that cover the circle or the sphere evenly, shape (count, d)."""
     if dimension == 2:
         return unit_vectors(2.0 * np.pi * (np.arange(count) + 0.5) / count)
     return EqualArea(count).rule().directions

@@ -13,19 +13,19 @@ def print_statements(rows: Sequence[Row]) -> None:
     """Print one table per group, the counter-examples below it, and a summary."""
     console = Console()
     for group in dict.fromkeys(row.group for row in rows):
-        here = [row for row in rows if row.group == group]
-        console.print(_table(group, here))
-        for row in here:
+        of_group = [row for row in rows if row.group == group]
+        console.print(_table(group, of_group))
+        for row in of_group:
             if row.example and not row.holds:
                 console.print(
                     Text.assemble(("✗ ", "yellow"), _name(row), ": ", (row.example, "dim"))
                 )
         console.print()
-    held = sum(row.holds for row in rows)
+    holding = sum(row.holds for row in rows)
     refuted = sum(not row.holds and not row.should_hold for row in rows)
     surprises = sum(not row.right for row in rows)
     console.print(
-        f"{len(rows)} statements, {sum(row.cases for row in rows)} cases: {held} hold, "
+        f"{len(rows)} statements, {sum(row.cases for row in rows)} cases: {holding} hold, "
         f"{refuted} printed ones are refuted as known, {surprises} surprises.",
         highlight=False,
     )

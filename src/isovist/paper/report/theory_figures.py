@@ -17,7 +17,7 @@ from isovist.report.figures.plans import draw_map
 def draw_reconstruction(
     axes: Any, world: SegmentMap, point: FloatArray, projections: dict[str, Projection]
 ) -> Any:
-    """The range seen from a place over the angle, and what each projection remembers of it."""
+    """Draw the range from a place over the angle, and each projection of it."""
     angles = np.linspace(0.0, 2.0 * np.pi, 1441)
     theta = unit_vectors(angles)
     curves: list[Any] = [("range", angles, world.cast(point, theta).ranges, {"color": INK})]
@@ -28,7 +28,7 @@ def draw_reconstruction(
 
 
 def draw_remembered(axes: Any, world: SegmentMap, point: FloatArray, projection: Projection) -> Any:
-    """The same as an outline in the room: the place as the descriptor remembers it."""
+    """Draw the projection as an outline in the room: the place as the descriptor stores it."""
     theta = unit_vectors(np.linspace(0.0, 2.0 * np.pi, 721))
     outline = point + np.maximum(projection(theta), 0.0)[:, None] * theta
     draw_map(axes, world)
@@ -38,13 +38,13 @@ def draw_remembered(axes: Any, world: SegmentMap, point: FloatArray, projection:
 
 
 def draw_gap(axes: Any, sizes: FloatArray, curves: dict[str, FloatArray]) -> Any:
-    """Energy that is not captured, over n, on logarithmic axes."""
+    """Draw the energy that is not captured, over n, on logarithmic axes."""
     colours = zip(curves.items(), (INK, ACCENT, SECOND), strict=False)
-    drawn = (
+    styled = (
         (label, sizes, gaps, {"color": colour, "marker": "o", "markersize": 4})
         for (label, gaps), colour in colours
     )
-    return _lines(axes.loglog, "directions n", "‖f‖² − |f|²", *drawn)
+    return _lines(axes.loglog, "directions n", "‖f‖² − |f|²", *styled)
 
 
 def draw_basis_over_map(
@@ -54,7 +54,7 @@ def draw_basis_over_map(
     bases: dict[str, DirectionalBasis],
     length: float,
 ) -> Any:
-    """Directions of bases as spokes of some length (m) around a place of a map."""
+    """Draw the directions of bases as spokes of some length (m) around a place of a map."""
     draw_map(axes, world)
     lines = []
     for (label, basis), colour in zip(bases.items(), (SECOND, ACCENT), strict=False):
@@ -69,14 +69,14 @@ def draw_basis_over_map(
 
 
 def draw_bars(axes: Any, values: dict[str, float], label: str) -> Any:
-    """A bar for each named value, in alternating colours."""
+    """Draw a bar for each named value, in alternating colours."""
     colours = [SECOND if k % 2 == 0 else ACCENT for k in range(len(values))]
     axes.set_ylabel(label)
     return axes.bar(list(values), list(values.values()), color=colours, width=0.6)
 
 
 def draw_channels(axes: Any, walk: Walk, channel: int) -> Any:
-    """One channel along a walk, soft and hard."""
+    """Draw one channel along a walk, soft and hard."""
     return _lines(
         axes.plot, "distance travelled (m)", f"channel {channel} of F (m)",
         ("hard bins", walk.travelled, walk.hard[:, channel], {"color": SECOND, "linewidth": 1.0}),
@@ -85,7 +85,7 @@ def draw_channels(axes: Any, walk: Walk, channel: int) -> Any:
 
 
 def draw_steps(axes: Any, walk: Walk) -> Any:
-    """Change of F per step, and what its slope promised, soft and hard."""
+    """Draw the change of F per step, and what its slope promised, soft and hard."""
     t, dt = walk.travelled, np.diff(walk.travelled)
     dashed = {"linestyle": "--"}
     lines = _lines(
@@ -100,7 +100,7 @@ def draw_steps(axes: Any, walk: Walk) -> Any:
 
 
 def draw_errors(axes: Any, noise: FloatArray, soft: FloatArray, hard: FloatArray) -> Any:
-    """Median localization error over the noise, soft and hard, in m."""
+    """Draw the median localization error over the noise, soft and hard, in m."""
     lines = _lines(
         axes.plot, "noise per coordinate (m)", "median error (m)",
         ("hard bins", noise, hard, {"color": SECOND, "marker": "o"}),
@@ -111,7 +111,7 @@ def draw_errors(axes: Any, noise: FloatArray, soft: FloatArray, hard: FloatArray
 
 
 def draw_tradeoff(axes: Any, curve: Tradeoff) -> Any:
-    """Both stability constants over the temperature."""
+    """Draw both stability constants over the temperature."""
     return _lines(
         axes.loglog, "temperature ε", "Lipschitz constant",
         ("paper: (n + 1)e^(2/ε)/(nε)", curve.temperatures, curve.paper, {"color": SECOND}),
@@ -120,7 +120,7 @@ def draw_tradeoff(axes: Any, curve: Tradeoff) -> Any:
 
 
 def _lines(plot: Any, across: str, up: str, *curves: tuple[str, Any, Any, dict[str, Any]]) -> Any:
-    """Labelled curves with a method of some axes, its labels and its legend."""
+    """Draw labelled curves with a method of some axes, its labels and its legend."""
     lines = [line for label, x, y, style in curves for line in plot(x, y, label=label, **style)]
     plot.__self__.set(xlabel=across, ylabel=up)
     plot.__self__.legend(frameon=False, fontsize=8)

@@ -41,7 +41,7 @@ class _Arc:
 
 
 def _arcs(trial: Trial, field: RoomField, count: int, duration: float = 1.0) -> _Arc:
-    """Half-metre arcs from random places: v turns at a constant rate in a random plane."""
+    """Make half-metre arcs from random places; v turns at a constant rate."""
     d = trial.dimension
     start = field_points(trial.rng, field, count, 0.75)
     along = directions(trial.rng, d, count)
@@ -53,9 +53,9 @@ def _arcs(trial: Trial, field: RoomField, count: int, duration: float = 1.0) -> 
     t = 0.5 * duration * (1.0 + x)
     turn = rate[:, None] * t
     forward = np.sin(turn) / rate[:, None]
-    aside = (1.0 - np.cos(turn)) / rate[:, None]
+    sideways = (1.0 - np.cos(turn)) / rate[:, None]
     places = start[:, None] + speed * (
-        forward[..., None] * along[:, None] + aside[..., None] * across[:, None]
+        forward[..., None] * along[:, None] + sideways[..., None] * across[:, None]
     )
     velocities = speed * (
         np.cos(turn)[..., None] * along[:, None] + np.sin(turn)[..., None] * across[:, None]
@@ -64,14 +64,14 @@ def _arcs(trial: Trial, field: RoomField, count: int, duration: float = 1.0) -> 
 
 
 def _along(field: Field, places: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """F (P, k, n) and J (P, k, n, d) along trajectories."""
+    """Return F (P, k, n) and J (P, k, n, d) along trajectories."""
     P, k, d = places.shape
     F, J = field.at(places.reshape(-1, d))
     return F.reshape(P, k, -1), J.reshape(P, k, -1, d)
 
 
 def _collect(trial: Trial) -> Iterator[_Arc]:
-    """Random rooms, twenty arcs in each."""
+    """Yield arcs in random rooms, twenty in each."""
     for _ in range(-(-trial.cases // 20)):
         yield _arcs(trial, random_field(trial.rng, trial.dimension), 20)
 
@@ -87,15 +87,15 @@ def _dynamics(_: Trial, arc: _Arc) -> FloatArray:
 
 @each(1e-12, _collect)
 def _semidefinite(_: Trial, arc: _Arc) -> FloatArray:
-    """−λ_min of W and of its increments, relative to λ_max."""
+    """Return −λ_min of W and of its increments, relative to λ_max."""
     W = gramians(arc.J, arc.weights)
     steps = np.concatenate([W[:, :1], np.diff(W, axis=1)], axis=1)
-    least = np.minimum(np.linalg.eigvalsh(W)[..., 0], np.linalg.eigvalsh(steps)[..., 0])
-    return -(least / np.linalg.eigvalsh(W)[:, -1:, -1]).min(axis=1)
+    smallest = np.minimum(np.linalg.eigvalsh(W)[..., 0], np.linalg.eigvalsh(steps)[..., 0])
+    return -(smallest / np.linalg.eigvalsh(W)[:, -1:, -1]).min(axis=1)
 
 
 def _rank_one(trial: Trial) -> Finding:
-    """σ₂/σ₁ of an increment JᵀJ dt, which is claimed to have rank one."""
+    """Return σ₂/σ₁ of an increment JᵀJ dt, which is claimed to have rank one."""
     second, notes = [], []
     for arc in _collect(trial):
         s = np.linalg.svd(arc.J[:, 0], compute_uv=False)
@@ -106,7 +106,7 @@ def _rank_one(trial: Trial) -> Finding:
 
 @each(1e-12, _collect)
 def _null_space(_: Trial, arc: _Arc) -> FloatArray:
-    """uᵀWu against ∫‖Ju‖²; in a corridor both vanish for u along it."""
+    """Compare uᵀWu with ∫‖Ju‖²; in a corridor both vanish for u along it."""
     W = gramians(arc.J, arc.weights)[:, -1]
     u = np.linalg.eigh(W)[1][:, :, 0]
     total = (np.linalg.norm(np.einsum("pknd,pd->pkn", arc.J, u), axis=2) ** 2) @ arc.weights
@@ -115,7 +115,7 @@ def _null_space(_: Trial, arc: _Arc) -> FloatArray:
 
 
 def _bound(trial: Trial, occluded: bool) -> Finding:
-    """‖δ₀‖ over (2L/μ_T) ∫‖F(p) − F(q)‖, where the assumptions hold.
+    """Return ‖δ₀‖ over (2L/μ_T) ∫‖F(p) − F(q)‖, where the assumptions hold.
 
     With occlusion J jumps, T3 fails, and κ = sup‖J(p(t)) − J(p(t) − sδ₀)‖ takes the place of
     Λ‖δ₀‖: then LTκ ≤ μ_T/2 is what is needed.
@@ -135,12 +135,12 @@ def _bound(trial: Trial, occluded: bool) -> Finding:
         mu = np.linalg.eigvalsh(gramians(J, arc.weights)[:, -1])[:, 0]
         if occluded:
             kappa = MARGIN * change.max(axis=(0, 2))
-            sure = L * arc.duration * kappa <= 0.5 * mu
+            is_bounded = L * arc.duration * kappa <= 0.5 * mu
         else:
             Lambda = MARGIN * (change / (s[:, None, None] * size[:, None])).max(axis=(0, 2))
-            sure = size <= mu / (Lambda * L * arc.duration)
+            is_bounded = size <= mu / (Lambda * L * arc.duration)
         gap = np.linalg.norm(F - nearby[-1][0], axis=2) @ arc.weights
-        ratios += list((size / (2.0 * L / mu * gap))[sure])
+        ratios += list((size / (2.0 * L / mu * gap))[is_bounded])
         if len(ratios) >= trial.cases:
             break
     return worst_of(np.array(ratios), 1.0)
@@ -148,20 +148,20 @@ def _bound(trial: Trial, occluded: bool) -> Finding:
 
 @each(1e-12, _collect)
 def _accumulates(_: Trial, arc: _Arc) -> FloatArray:
-    """Largest fall of λ_min(W(0, t)) between nodes, relative to its last value."""
-    least = np.linalg.eigvalsh(gramians(arc.J, arc.weights))[..., 0]
-    return -(np.diff(least, axis=1) / least[:, -1:]).min(axis=1)
+    """Return the largest fall of λ_min(W(0, t)) between nodes, relative to its last value."""
+    smallest = np.linalg.eigvalsh(gramians(arc.J, arc.weights))[..., 0]
+    return -(np.diff(smallest, axis=1) / smallest[:, -1:]).min(axis=1)
 
 
 @each(1.0, _collect)
 def _generic(_: Trial, arc: _Arc) -> FloatArray:
-    """1e-4 over λ_min(W)/T: above 1 a trajectory would be blind."""
-    least = np.linalg.eigvalsh(gramians(arc.J, arc.weights)[:, -1])[:, 0] / arc.duration
-    return 1e-4 / np.maximum(least, 1e-300)
+    """Return 1e-4 over λ_min(W)/T: above 1 a trajectory would be blind."""
+    smallest = np.linalg.eigvalsh(gramians(arc.J, arc.weights)[:, -1])[:, 0] / arc.duration
+    return 1e-4 / np.maximum(smallest, 1e-300)
 
 
 def _corridor(trial: Trial) -> Finding:
-    """The same along a corridor, which motion is said to resolve."""
+    """Return 1e-4 over λ_min(W) along a corridor, which motion is said to resolve."""
     field = corridor()
     count = max(1, trial.cases // 10)
     start = trial.rng.uniform([-100.0, 0.5], [100.0, 1.0], (count, 2))
@@ -169,27 +169,27 @@ def _corridor(trial: Trial) -> Finding:
     t = 0.5 * (1.0 + x)
     places = start[:, None] + np.stack([2.0 * t, 0.3 * np.sin(3.0 * t)], axis=1)
     _, J = _along(field, places)
-    least = np.linalg.eigvalsh(gramians(J, 0.5 * w)[:, -1])[:, 0]
+    smallest = np.linalg.eigvalsh(gramians(J, 0.5 * w)[:, -1])[:, 0]
     return worst_of(
-        1e-4 / np.maximum(np.abs(least), 1e-12), 1.0,
-        lambda k: f"2 m along a corridor 2 m wide: λ_min(W) = {least[k]:.1e}",
+        1e-4 / np.maximum(np.abs(smallest), 1e-12), 1.0,
+        lambda k: f"2 m along a corridor 2 m wide: λ_min(W) = {smallest[k]:.1e}",
     )  # fmt: skip
 
 
 # Half of the cases have eigenvalues too close to each other to follow one of them.
 @each(1e-3, lambda trial: _collect(replace(trial, cases=3 * trial.cases)))
 def _growth(_: Trial, arc: _Arc) -> FloatArray:
-    """dλ_min/dt against uᵀJᵀJu, from W one step of 1e-5 s before and after, relative to ‖J‖²."""
+    """Compare dλ_min/dt, from steps of 1e-5 s, with uᵀJᵀJu, relative to ‖J‖²."""
     h = 1e-5
     W = gramians(arc.J, arc.weights)[:, -1]
     p = arc.places[:, -1] + (arc.duration - arc.times[-1]) * arc.velocities[:, -1]
     v = arc.velocities[:, -1]
     J_here = arc.field.at(p)[1]
     # One Gauss node carries each half step.
-    ahead, behind = (arc.field.at(p + sign * 0.5 * h * v)[1] for sign in (1.0, -1.0))
-    more = W + h * np.einsum("pni,pnj->pij", ahead, ahead)
-    less = W - h * np.einsum("pni,pnj->pij", behind, behind)
-    growth = (np.linalg.eigvalsh(more)[:, 0] - np.linalg.eigvalsh(less)[:, 0]) / (2.0 * h)
+    J_after, J_before = (arc.field.at(p + sign * 0.5 * h * v)[1] for sign in (1.0, -1.0))
+    W_after = W + h * np.einsum("pni,pnj->pij", J_after, J_after)
+    W_before = W - h * np.einsum("pni,pnj->pij", J_before, J_before)
+    growth = (np.linalg.eigvalsh(W_after)[:, 0] - np.linalg.eigvalsh(W_before)[:, 0]) / (2.0 * h)
     values, vectors = np.linalg.eigh(W)
     formula = np.linalg.norm(np.einsum("pnd,pd->pn", J_here, vectors[:, :, 0]), axis=1) ** 2
     scale = np.linalg.norm(J_here, ord=2, axis=(1, 2)) ** 2

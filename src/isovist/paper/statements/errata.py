@@ -19,7 +19,7 @@ _RAYS = 1 << 16
 
 
 def hard_gap(n: int) -> float:
-    """‖f‖² − ‖P f‖² of the range at (1.5, 2) for n hard bins of equal width."""
+    """Return ‖f‖² − ‖P f‖² of the range at (1.5, 2) for n hard bins of equal width."""
     angles = 2.0 * np.pi * (np.arange(_RAYS) + 0.5) / _RAYS
     f = paper_room().cast([1.5, 2.0], unit_vectors(angles)).ranges
     step = 2.0 * np.pi / _RAYS
@@ -29,13 +29,13 @@ def hard_gap(n: int) -> float:
 
 def _hard_parseval(_trial: Trial) -> Finding:
     gaps = [hard_gap(n) for n in (16, 256, 4096)]
-    told = ", ".join(f"{gap:.4f}" for gap in gaps)
+    values = ", ".join(f"{gap:.4f}" for gap in gaps)
     # As printed the gap would not close.
-    return Finding(3, 1.0 - gaps[-1] / gaps[0], 0.5, f"gaps {told} for n = 16, 256, 4096")
+    return Finding(3, 1.0 - gaps[-1] / gaps[0], 0.5, f"gaps {values} for n = 16, 256, 4096")
 
 
 def longer_is_worse() -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Times, λ_min(W) and the dynamic bound of a room and then a corridor, η = 1e-3."""
+    """Return times, λ_min(W) and the dynamic bound of a room and then a corridor, η = 1e-3."""
     outline = [(0, 0), (3, 0), (3, 1), (40, 1), (40, 2), (3, 2), (3, 3), (0, 3)]
     world = SegmentMap.from_polygons([outline])
     times = np.linspace(0.0, 30.0, 121)
@@ -44,15 +44,15 @@ def longer_is_worse() -> tuple[FloatArray, FloatArray, FloatArray]:
     step = np.full(len(times), times[1] - times[0])
     W = gramians(J, step)
     L = np.maximum.accumulate(np.linalg.norm(J, ord=2, axis=(1, 2)))
-    least = np.asarray(np.linalg.eigvalsh(W)[:, 0], np.float64)
-    return times, least, np.asarray(2.0 * L / least * 1e-3 * np.cumsum(step), np.float64)
+    smallest = np.asarray(np.linalg.eigvalsh(W)[:, 0], np.float64)
+    return times, smallest, np.asarray(2.0 * L / smallest * 1e-3 * np.cumsum(step), np.float64)
 
 
 def _improves(_trial: Trial) -> Finding:
-    _, least, bound = longer_is_worse()
+    _, smallest, bound = longer_is_worse()
     first = int(bound.argmin())
     text = (
-        f"a room, then a corridor: λ_min {least[first]:.2f} to {least[-1]:.2f}, "
+        f"a room, then a corridor: λ_min {smallest[first]:.2f} to {smallest[-1]:.2f}, "
         f"the bound {bound[first]:.4f} to {bound[-1]:.4f} m"
     )
     return Finding(1, float(bound[-1] / bound[first]), 1.0, text)
@@ -79,8 +79,9 @@ def _steering(_trial: Trial) -> Finding:
     _, J = Descriptor(paper_basis()).at(paper_room(), [1.5, 1.5], jacobian=True)
     u = np.linalg.eigh(J.T @ J)[1][:, 0]
     rates = [float((J @ u) @ (J @ u)) for _v in unit_vectors(np.arange(8.0))]
-    alike = sum(rate == rates[0] for rate in rates)
-    return Finding(8, float(alike), 1.0, f"{alike} directions of motion, one rate {rates[0]:.3f}")
+    equal_rates = sum(rate == rates[0] for rate in rates)
+    text = f"{equal_rates} directions of motion, one rate {rates[0]:.3f}"
+    return Finding(8, float(equal_rates), 1.0, text)
 
 
 def _covering(_trial: Trial) -> Finding:
@@ -97,7 +98,7 @@ def _covering(_trial: Trial) -> Finding:
 
 
 def _slopes(trial: Trial, signal: Signal) -> Finding:
-    """J of a signal on walls against differences of F, in random places of the paper's room."""
+    """Compare J of a signal on walls with differences of F, in the paper's room."""
     room = paper_room()
     rng = trial.rng
     world = SegmentMap.from_segments(

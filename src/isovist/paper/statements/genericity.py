@@ -29,8 +29,8 @@ _MOVES = (0.01, 0.1)
 """How far corners are moved, in m."""
 
 
-def least_of(corners: FloatArray) -> float:
-    """λ_min(W) of 2 m through the middle of a room of these corners, (k, 2), counter-clockwise."""
+def min_eigenvalue(corners: FloatArray) -> float:
+    """Return λ_min(W) of 2 m through a room of corners, (k, 2), counter-clockwise."""
     t = np.linspace(0.0, 1.0, 9)
     way = np.stack([2.0 * t - 1.0, 0.2 * np.sin(3.0 * t)], axis=1)
     world = SegmentMap.from_polygons([corners])
@@ -39,7 +39,7 @@ def least_of(corners: FloatArray) -> float:
 
 
 def rectangle(length: float, width: float) -> FloatArray:
-    """Corners about the origin, in m, with two more on each long wall, shape (8, 2)."""
+    """Return λ_min(W) of 2 m through a room with these corners, (k, 2), counter-clockwise."""
     x, y = 0.5 * length, 0.5 * width
     low = np.stack([np.array([-x, -2.0, 2.0, x]), np.full(4, -y)], axis=1)
     return np.concatenate([low, -low])
@@ -48,28 +48,28 @@ def rectangle(length: float, width: float) -> FloatArray:
 def _families(trial: Trial) -> Finding:
     """Share of degenerate maps among corridors whose ends cannot be seen."""
     widths = trial.rng.uniform(1.0, 3.0, trial.cases)
-    found = [least_of(rectangle(60.0, float(width))) for width in widths]
-    share = float(np.mean(np.array(found) < _ROUNDING))
-    text = f"corridors 1 to 3 m wide: {share:.0%} are degenerate, λ_min(W) ≤ {max(found):.0e}"
+    eigenvalues = [min_eigenvalue(rectangle(60.0, float(width))) for width in widths]
+    share = float(np.mean(np.array(eigenvalues) < _ROUNDING))
+    text = f"corridors 1 to 3 m wide: {share:.0%} are degenerate, λ_min(W) ≤ {max(eigenvalues):.0e}"
     return Finding(trial.cases, share, 0.0, text)
 
 
 def _out_of_reach(trial: Trial) -> Finding:
     """Share of degenerate maps near a hall whose walls are all out of reach."""
-    hall, found = rectangle(16.0, 16.0), []
+    hall, eigenvalues = rectangle(16.0, 16.0), []
     for _ in range(trial.cases):
-        found.append(least_of(hall + trial.rng.uniform(-0.5, 0.5, hall.shape)))
-    share = float(np.mean(np.array(found) < _ROUNDING))
+        eigenvalues.append(min_eigenvalue(hall + trial.rng.uniform(-0.5, 0.5, hall.shape)))
+    share = float(np.mean(np.array(eigenvalues) < _ROUNDING))
     text = f"walls beyond {_REACH:g} m, corners moved by up to 0.5 m: {share:.0%} are degenerate"
     return Finding(trial.cases, share, 0.0, text)
 
 
 def _nowhere_dense(trial: Trial) -> Finding:
-    """A degenerate corridor whose corners move along lines by s: λ_min = c s² with some c > 0."""
+    """Check that λ_min = c s², c > 0, as corners of a degenerate corridor move by s."""
     worst, start = 0.0, rectangle(60.0, 2.0)
     for _ in range(trial.cases):
         along = trial.rng.uniform(-0.5, 0.5, start.shape)
-        near, far = (least_of(start + step * along) / step**2 for step in _MOVES)
+        near, far = (min_eigenvalue(start + step * along) / step**2 for step in _MOVES)
         worst = max(worst, abs(near / far - 1.0) if min(near, far) > 0.0 else np.inf)
     return Finding(trial.cases, worst, 0.5)
 

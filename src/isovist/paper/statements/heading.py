@@ -33,7 +33,7 @@ def _drives(trial: Trial) -> range:
 
 
 def _motions(trial: Trial) -> tuple[FloatArray, FloatArray]:
-    """Motions along an arc at Gauss–Legendre nodes of 1 s, shape (k, 3), and their weights."""
+    """Return motions along an arc at nodes of 1 s, shape (k, 3), and their weights."""
     x, w = np.polynomial.legendre.leggauss(_NODES)
     t = 0.5 * (1.0 + x)
     speed, turn = trial.rng.uniform(0.2, 0.7), trial.rng.uniform(0.2, 2.0)
@@ -42,7 +42,7 @@ def _motions(trial: Trial) -> tuple[FloatArray, FloatArray]:
 
 
 def _drive(trial: Trial) -> tuple[PoseTrajectory, FloatArray]:
-    """A drive in a random room that keeps 0.15 m from every wall, and its start."""
+    """Return a drive in a random room that keeps 0.15 m from every wall, and its start."""
     basis = DirectionalBasis.circle(
         int(trial.rng.integers(6, 17)), float(trial.rng.uniform(0.1, 0.6))
     )
@@ -58,7 +58,7 @@ def _drive(trial: Trial) -> tuple[PoseTrajectory, FloatArray]:
 
 @each(1e-4, _drives)
 def _derivative(trial: Trial, _: int) -> float:
-    """J̃ against differences of the observed stream by the start."""
+    """Compare J̃ with differences of the observations by the start."""
     h = 1e-7
     trajectory, start = _drive(trial)
     J = trajectory.at(start)[1]
@@ -84,7 +84,7 @@ def _generic(trial: Trial, _: int) -> float:
 
 @each(1e-12, lambda trial: range(max(1, trial.cases // 10)))
 def _corridor(trial: Trial, _: int) -> float:
-    """λ_min(W)/λ_max(W): a heading that is unknown does not make a corridor visible."""
+    """Return λ_min(W)/λ_max(W): a heading that is unknown does not make a corridor visible."""
     field = corridor()
     trajectory = PoseTrajectory(field.descriptor, field.world, *_motions(trial))
     start = np.array([trial.rng.uniform(-100.0, 100.0), 1.0, trial.rng.uniform(-0.3, 0.3)])
@@ -93,10 +93,10 @@ def _corridor(trial: Trial, _: int) -> float:
 
 
 def _bound(trial: Trial, heading: bool, sharp: bool = True) -> Finding:
-    """Error over bound for candidates up to 10 cm off, where the bound holds."""
+    """Return the error over bound for candidates up to 10 cm off, where the bound holds."""
     ratios: list[float] = []
-    wanted = len(_drives(trial))
-    for _ in range(20 * wanted):
+    target = len(_drives(trial))
+    for _ in range(20 * target):
         drive, start = _drive(trial)
         trajectory: Trajectory = drive
         if not heading:
@@ -107,17 +107,17 @@ def _bound(trial: Trial, heading: bool, sharp: bool = True) -> Finding:
         truth = start + size * directions(trial.rng, len(start))
         if not (bool(trajectory.is_free(start)) and bool(trajectory.is_free(truth))):
             continue
-        found = dynamic_bound(
+        answer = dynamic_bound(
             trajectory,
             start,
             trajectory.at(truth)[0],
             DynamicPremises(size),
             BoundSettings(trajectory_samples=16),
         )
-        bound = found.sharp if sharp else found.bound
+        bound = answer.sharp if sharp else answer.bound
         if np.isfinite(bound):
             ratios.append(size / bound)
-        if len(ratios) >= wanted:
+        if len(ratios) >= target:
             break
     return worst_of(np.array(ratios), 1.0)
 

@@ -54,14 +54,14 @@ class _Cube:
         self.nodes = self.centre + lattice
         self.radius = 0.5 * pitch * np.sqrt(d)
         self.F, J = field.at(self.nodes)
-        more = self.centre + trial.rng.uniform(-half, half, (min(len(lattice), 100), d))
-        self.J = np.concatenate([J, field.at(more)[1]])
+        samples = self.centre + trial.rng.uniform(-half, half, (min(len(lattice), 100), d))
+        self.J = np.concatenate([J, field.at(samples)[1]])
         self.L = MARGIN * float(np.linalg.norm(self.J, ord=2, axis=(1, 2)).max())
 
     def localize(
         self, trial: Trial, noise: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-        """p*, p̂, η, ‖F(p̂) − F(p*)‖, μ and κ for each of 25 true places."""
+        """Return p*, p̂, η, ‖F(p̂) − F(p*)‖, μ and κ for each of 25 true places."""
         p = self.centre + trial.rng.uniform(-self.half, self.half, (25, trial.dimension))
         F, J = self.field.at(p)
         eta = noise * trial.rng.uniform(0.0, 1.0, len(p))
@@ -74,22 +74,22 @@ class _Cube:
 
 
 def _cubes(trial: Trial) -> Iterator[_Cube]:
-    """Cubes in random rooms, as many as give 25 cases each."""
+    """Yield cubes in random rooms, for 25 cases each."""
     for _ in range(-(-trial.cases // 25)):
         yield _Cube(trial, random_field(trial.rng, trial.dimension))
 
 
 def _first_line(trial: Trial) -> Finding:
-    """‖p̂ − p*‖/h: the proof begins by taking it to be at most 1."""
+    """Return ‖p̂ − p*‖/h: the proof begins by taking it to be at most 1."""
     ratios: list[float] = []
     notes: list[str] = []
     for cube in _cubes(trial):
-        p, found, *_ = cube.localize(trial, 0.0)
-        error = np.linalg.norm(found - p, axis=1)
+        p, nodes, *_ = cube.localize(trial, 0.0)
+        error = np.linalg.norm(nodes - p, axis=1)
         ratios += list(error / cube.radius)
         notes += [
             f"p* = {words(q)}, p̂ = {words(f)}: {e:.4f} m apart, h = {cube.radius:.4f} m, η = 0"
-            for q, f, e in zip(p, found, error, strict=True)
+            for q, f, e in zip(p, nodes, error, strict=True)
         ]
     return worst_of(np.array(ratios), 1.0 + 1e-9, notes.__getitem__)
 
@@ -103,18 +103,18 @@ def _descriptor_gap(trial: Trial, cube: _Cube) -> FloatArray:
 def _bound(trial: Trial) -> Finding:
     ratios: list[float] = []
     for cube in _cubes(replace(trial, cases=1000 * trial.cases)):
-        p, found, eta, _, mu, kappa = cube.localize(trial, 0.1)
-        sure = kappa < mu
-        error = np.linalg.norm(found - p, axis=1)[sure]
-        bound = ((cube.L * cube.radius + 2.0 * eta) / np.where(sure, mu - kappa, 1.0))[sure]
-        ratios += list(error / bound)
+        p, nodes, eta, _, mu, kappa = cube.localize(trial, 0.1)
+        is_bounded = kappa < mu
+        error = np.linalg.norm(nodes - p, axis=1)[is_bounded]
+        bound = (cube.L * cube.radius + 2.0 * eta) / np.where(is_bounded, mu - kappa, 1.0)
+        ratios += list(error / bound[is_bounded])
         if len(ratios) >= trial.cases:
             break
     return worst_of(np.array(ratios), 1.0)
 
 
 def _printed_constant(trial: Trial) -> Finding:
-    """Error over (L h + η)/μ at first order: M ends at p*, and the grid leaves a hole beside it.
+    """Return the error over (L h + η)/μ where M ends at p* beside a hole of the grid.
 
     M = {p* + x u₁ + y u₂, x ≥ 0} with u₁ the strong and u₂ the weak direction of J(p*); a scale
     of 1e-3 makes o(h + η) negligible.  The noise is √½ η along the image of u₂ and −√½ η along
@@ -138,9 +138,9 @@ def _printed_constant(trial: Trial) -> Finding:
         x, y = np.arange(0.0, 3.0 * h, pitch), np.arange(-0.5 * tip, 1.3 * tip, pitch)
         M = p[0] + np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2) @ Vt
         values = field.descriptor.at(room, M)[0]
-        kept = M[np.linalg.norm(values - observed, axis=1) >= T]
+        grid = M[np.linalg.norm(values - observed, axis=1) >= T]
         winner = p[0] + 0.9999 * tip * Vt[1]
-        nodes = np.concatenate([kept, winner[None]])
+        nodes = np.concatenate([grid, winner[None]])
         cover = float(np.max(cKDTree(nodes).query(M)[0])) + pitch * np.sqrt(0.5)
         best = np.linalg.norm(field.descriptor.at(room, nodes)[0] - observed, axis=1).argmin()
         error = float(np.linalg.norm(nodes[best] - p[0]))
@@ -156,7 +156,7 @@ def _printed_constant(trial: Trial) -> Finding:
 
 
 def _alias(trial: Trial) -> Finding:
-    """Error over (L h + η)/μ, η = 0, where the map holds the same room twice."""
+    """Return the error over (L h + η)/μ, η = 0, where the map holds the same room twice."""
     room = np.array([[0.0, 0.0], [6.0, 0.0], [6.0, 4.0], [0.0, 4.0]])
     pillar = np.array([[4.5, 1.5], [5.0, 1.5], [5.0, 2.5], [4.5, 2.5]])
     shift = np.array([10.1, 0.1])
@@ -179,7 +179,7 @@ def _alias(trial: Trial) -> Finding:
 
 
 def corridor() -> MapField:
-    """Two long parallel walls 2 m apart, seen to 8 m."""
+    """Make two long parallel walls 2 m apart, seen to 8 m."""
     walls = [[[-300.0, 0.0], [300.0, 0.0]], [[-300.0, 2.0], [300.0, 2.0]]]
     world = SegmentMap.from_segments(walls)
     return MapField(Descriptor(DirectionalBasis.circle(12, 0.3), signal=Range(maximum=8.0)), world)
@@ -193,7 +193,7 @@ def _corridor(trial: Trial) -> Finding:
 
 
 def _circular(trial: Trial) -> Finding:
-    """μ in a round room of 256 sides, which is claimed to vanish."""
+    """Return μ in a round room of 256 sides, which is claimed to vanish."""
     ring = 3.0 * unit_vectors(2.0 * np.pi * np.arange(256) / 256)
     world = SegmentMap.from_segments(
         np.stack([ring, np.roll(ring, -1, axis=0)], axis=1), free=shapely.Polygon(ring)

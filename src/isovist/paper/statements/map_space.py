@@ -37,7 +37,7 @@ from isovist.sensing.signals import range_gradients
 
 @each_room(1.0)
 def _continuous(trial: Trial, count: int) -> FloatArray:
-    """‖F(p + v) − F(p)‖ over ‖v‖ times the largest ‖J‖ met on the way, plus a margin."""
+    """Return ‖F(p + v) − F(p)‖ over ‖v‖ times the largest ‖J‖ between, plus a margin."""
     field = random_field(trial.rng, trial.dimension)
     p = field_points(trial.rng, field, count, 0.3)
     v = trial.rng.uniform(0.001, 0.2, (count, 1)) * directions(trial.rng, trial.dimension, count)
@@ -48,7 +48,7 @@ def _continuous(trial: Trial, count: int) -> FloatArray:
 
 
 def _world_and_points(trial: Trial, count: int) -> tuple[SegmentMap | BoxScene, FloatArray]:
-    """A random room of the plane, or a box with two balls, and places in it."""
+    """Return a random 2D room, or a box with two balls, and places in it."""
     if trial.dimension == 2:
         room = random_room(trial.rng)
         return room, free_points(room, trial.rng, count)
@@ -58,7 +58,7 @@ def _world_and_points(trial: Trial, count: int) -> tuple[SegmentMap | BoxScene, 
 
 @each_room(1e-3)
 def _semicontinuous(trial: Trial, count: int) -> FloatArray:
-    """How far the range falls below r(p, θ) within 1e-7 m of p, for almost every θ, in m."""
+    """Return how far the range falls below r(p, θ) within 1e-7 m of p, for almost every θ, in m."""
     theta = directions(trial.rng, trial.dimension, count)
     world, p = _world_and_points(trial, count)
     return np.array([range_drop(world, q, t, 1e-7) for q, t in zip(p, theta, strict=True)])
@@ -66,7 +66,7 @@ def _semicontinuous(trial: Trial, count: int) -> FloatArray:
 
 @each_room(1.0)
 def _lower_features(trial: Trial, count: int) -> FloatArray:
-    """How far F_i falls within 1e-6 m, over what L allows."""
+    """Return how far F_i falls within 1e-6 m, relative to the fall that L allows."""
     field = random_field(trial.rng, trial.dimension)
     p = field_points(trial.rng, field, count)
     F, J = field.at(p)
@@ -79,7 +79,7 @@ def _lower_features(trial: Trial, count: int) -> FloatArray:
 
 
 def _jumps_up(trial: Trial) -> Finding:
-    """Largest rise of a range over 1e-6 m of travel, in m."""
+    """Return the largest rise of a range over 1e-6 m of travel, in m."""
     room = paper_room()
     corner = np.array([3.0, 3.0])
     p = trial.rng.uniform([0.5, 0.5], [2.5, 2.5], (trial.cases, 2))
@@ -97,7 +97,7 @@ def _jumps_up(trial: Trial) -> Finding:
 
 
 def _without_shadow(trial: Trial) -> Finding:
-    """‖J u − differences‖ for the J that the paper prints."""
+    """Return ‖J u − differences‖ for J as printed."""
     worst, notes = [], []
     for count in shares(trial.cases, 20):
         field = random_field(trial.rng, trial.dimension)
@@ -112,11 +112,11 @@ def _without_shadow(trial: Trial) -> Finding:
         return worst_of(np.concatenate(worst), 1e-3, notes.__getitem__)
     field = MapField(Descriptor(DirectionalBasis.circle(8, 0.5)), paper_room())
     p = np.array([[1.5, 1.5]])
-    true, bare = (
+    true, without = (
         np.linalg.svd(J[0], compute_uv=False) for J in (field.at(p)[1], _bare_jacobian(field, p))
     )
     note = (
-        f"the paper's room at (1.5, 1.5): σ = ({bare[0]:.5f}, {bare[1]:.5f}), "
+        f"the paper's room at (1.5, 1.5): σ = ({without[0]:.5f}, {without[1]:.5f}), "
         f"truly ({true[0]:.5f}, {true[1]:.5f})"
     )
     return worst_of(np.concatenate(worst), 1e-3, lambda _: note)
@@ -130,14 +130,14 @@ def _with_shadow(trial: Trial, count: int) -> FloatArray:
 
 
 def _bare_jacobian(field: RoomField, p: FloatArray) -> FloatArray:
-    """J without the shadow term."""
+    """Return J without the shadow term."""
     if isinstance(field, RoundField):
         return RoundField(field.scene, field.basis, field.nodes, shadow=False).at(p)[1]
     return np.asarray(field.descriptor.at(field.world, p, jacobian=True, shadow=False)[1])
 
 
 def _shape(trial: Trial) -> Finding:
-    """Whether ∫∇f wᵀ dσ has the shape (n, d) that is claimed for it: 1 when it has not."""
+    """Return whether ∫∇f wᵀ dσ has the shape (n, d) that is claimed for it: 1 when it has not."""
     room = SegmentMap.room(6, 4)
     p = np.array([1.5, 1.5])
     theta = directions(trial.rng, 2, trial.cases)
@@ -149,7 +149,7 @@ def _shape(trial: Trial) -> Finding:
 
 
 def _row_sums(trial: Trial, printed: bool) -> Finding:
-    """|1ᵀJ − ∇E| against central differences of E, which is known without any basis."""
+    """Compare 1ᵀJ with central differences of E, which needs no basis."""
     # The smaller the step, the rarer a line through two corners, where J jumps, comes between.
     worst, notes, h = [], [], 1e-7
     for count in shares(trial.cases, 20):
@@ -180,7 +180,7 @@ def _energy(field: RoomField, p: FloatArray) -> FloatArray:
 # One case in ten or so grazes or changes its wall, and is left out.
 @each(1e-5, lambda trial: shares(trial.cases + trial.cases // 4, 20))
 def _range_gradient(trial: Trial, count: int) -> FloatArray:
-    """|−n/(n·θ) − differences| where the ray is not within 0.2 of grazing or of an edge."""
+    """Return |−n/(n·θ) − differences| where the ray is not within 0.2 of grazing or of an edge."""
     d, h = trial.dimension, 1e-6
     theta = directions(trial.rng, d, count)
     world, p = _world_and_points(trial, count)
@@ -189,15 +189,15 @@ def _range_gradient(trial: Trial, count: int) -> FloatArray:
     good = np.abs((hits.normals * theta).sum(axis=1)) > 0.2
     difference = np.empty_like(p)
     for k, e in enumerate(np.eye(d)):
-        ahead, behind = world.cast(p + h * e, theta), world.cast(p - h * e, theta)
-        good &= (ahead.walls == hits.walls) & (behind.walls == hits.walls)
-        difference[:, k] = (ahead.ranges - behind.ranges) / (2.0 * h)
+        after, before = world.cast(p + h * e, theta), world.cast(p - h * e, theta)
+        good &= (after.walls == hits.walls) & (before.walls == hits.walls)
+        difference[:, k] = (after.ranges - before.ranges) / (2.0 * h)
     return np.abs(gradient - difference).max(axis=1)[good]
 
 
 @each_room(1.0, 10)
 def _constants(trial: Trial, count: int) -> FloatArray:
-    """Fresh ‖J‖ and ‖J(p) − J(q)‖ over the estimated L and Λ of a box."""
+    """Return new samples of ‖J‖ and ‖J(p) − J(q)‖ over the estimated L and Λ of a box."""
     field = random_field(trial.rng, trial.dimension)
     centre = field_points(trial.rng, field, 1, 0.75)[0]
     half = 0.4

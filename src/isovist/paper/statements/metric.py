@@ -46,17 +46,17 @@ def _signals(trial: Trial, gram: Gram, count: int) -> tuple[FloatArray, FloatArr
 @each_case(1e-7)
 def _gram(trial: Trial, _: int) -> float:
     if trial.dimension == 2:
-        basis = random_basis(trial.rng, 2, low=0.2, most=12)
+        basis = random_basis(trial.rng, 2, low=0.2, max_count=12)
         other = gram_sum(basis, CircleSum(1024).rule())
     else:
-        basis = random_basis(trial.rng, 3, low=0.5, most=8)
+        basis = random_basis(trial.rng, 3, low=0.5, max_count=8)
         other = gram_sum(basis, sphere_rule(50))
     G = Gram.from_basis(basis, tolerance=1e-8).matrix
     return max(np.abs(G - other).max(), np.abs(G - G.T).max())
 
 
 def _inverted(trial: Trial) -> Finding:
-    """FᵀG⁻¹F by plain inversion, against the square of the seminorm that G's factor gives."""
+    """Compare FᵀG⁻¹F by plain inversion with the square of the seminorm from a factor of G."""
     room = paper_room()
     point = np.array([[1.5, 2.0]])
     excess, notes = [], []
@@ -82,7 +82,7 @@ def _inverted(trial: Trial) -> Finding:
 
 @each_room(1e-6, 30)
 def _projection(trial: Trial, count: int) -> FloatArray:
-    """|f| from F against the norm of the projection of f's samples onto the span."""
+    """Compare |f| from F with the norm of the projection of f onto the span."""
     rule = plain_rule(trial.dimension)
     root = np.sqrt(rule.coefficients)[:, None]
     n = int(trial.rng.integers(8, 65))
@@ -98,7 +98,7 @@ def _projection(trial: Trial, count: int) -> FloatArray:
 
 @each_room(1e-12, 50)
 def _seminorm(trial: Trial, count: int) -> FloatArray:
-    """Bessel, triangle and homogeneity, each as an excess over what it may be."""
+    """Return the largest excess in Bessel, triangle and homogeneity."""
     gram = Gram.from_rule(even_basis(trial.rng, trial.dimension), plain_rule(trial.dimension))
     f, norm = _signals(trial, gram, count)
     g, _ = _signals(trial, gram, count)
@@ -157,7 +157,7 @@ def _raw_norm(trial: Trial, count: int) -> FloatArray:
 
 @each_case(2.5)
 def _orthogonal(trial: Trial, _: int) -> float:
-    """‖G/G_11 − I‖ for sharp weights on the circle, over the share of a bin where they overlap."""
+    """Return ‖G/G_11 − I‖ for sharp weights, relative to their overlap."""
     n = int(trial.rng.integers(4, 32))
     eps = float(10.0 ** trial.rng.uniform(-2.5, -1.5)) * (np.pi / n) ** 2
     basis = DirectionalBasis.circle(n, eps)
@@ -184,23 +184,23 @@ def _bessel_pairs(trial: Trial) -> Finding:
 
 @each_room(1e-9, 10)
 def _nested(trial: Trial, count: int) -> FloatArray:
-    """Merging channels in pairs, again and again, never raises the seminorm."""
+    """Check that merging channels in pairs, repeatedly, never raises the seminorm."""
     make = DirectionalBasis.circle if trial.dimension == 2 else DirectionalBasis.fibonacci
     gram = Gram.from_rule(make(32), plain_rule(trial.dimension))
     F = gram.features(_signals(trial, gram, count)[0])
-    finer, here = gram.seminorm(F), F
+    finer, F_merged = gram.seminorm(F), F
     current, worst = gram, np.full(count, -np.inf)
     while len(current.axes) > 2:
         current, B = current.merge(np.arange(len(current.axes)) // 2)
-        here = here @ B.T
-        coarser = current.seminorm(here)
+        F_merged = F_merged @ B.T
+        coarser = current.seminorm(F_merged)
         worst = np.maximum(worst, coarser / finer - 1.0)
         finer = coarser
     return worst
 
 
 def _bi_lipschitz(trial: Trial, printed: bool) -> Finding:
-    """How far d(p, q)/‖p − q‖ lies outside its bounds, relative, for steps of 1e-6 m."""
+    """Return how far d(p, q)/‖p − q‖ lies outside its bounds, relative, for steps of 1e-6 m."""
     worst, notes = [], []
     for count in shares(trial.cases, 20):
         field = random_field(trial.rng, trial.dimension)

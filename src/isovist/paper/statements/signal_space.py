@@ -58,21 +58,21 @@ def _energy(trial: Trial, count: int) -> FloatArray:
 
 @each_room(1e-10)
 def _basis_free(trial: Trial, count: int) -> FloatArray:
-    one = random_basis(trial.rng, trial.dimension, low=0.2)
-    two = random_basis(trial.rng, trial.dimension, low=0.2)
+    first = random_basis(trial.rng, trial.dimension, low=0.2)
+    second = random_basis(trial.rng, trial.dimension, low=0.2)
     if trial.dimension == 2:
         room = random_room(trial.rng)
         p = free_points(room, trial.rng, count)
-        sums = [Descriptor(basis).at(room, p)[0].sum(axis=1) for basis in (one, two)]
+        sums = [Descriptor(basis).at(room, p)[0].sum(axis=1) for basis in (first, second)]
     else:
         scene = random_round(trial.rng)
         moments = scene.moments(round_points(scene, trial.rng, count))
-        sums = [moments.describe(basis)[0].sum(axis=1) for basis in (one, two)]
+        sums = [moments.describe(basis)[0].sum(axis=1) for basis in (first, second)]
     return np.abs(sums[0] / sums[1] - 1.0)
 
 
 def _lobe(rng: np.random.Generator, d: int) -> tuple[Function, float]:
-    """g(θ) = exp(k(θ·a − 1)), whose supremum is 1, and k, a Lipschitz constant in the angle."""
+    """Return g(θ) = exp(k(θ·a − 1)) and k, a Lipschitz constant in the angle."""
     axis, k = directions(rng, d, 1)[0], float(rng.uniform(1.0, 6.0))
     return lambda theta: np.exp(k * (theta @ axis - 1.0)), k
 
@@ -80,18 +80,18 @@ def _lobe(rng: np.random.Generator, d: int) -> tuple[Function, float]:
 @each_case(1.0)
 def _interpolant(trial: Trial, _: int) -> float:
     theta = spread(trial.dimension, 512)
-    plain = even_basis(trial.rng, trial.dimension, most=200)
+    even = even_basis(trial.rng, trial.dimension, max_count=200)
     g, k = _lobe(trial.rng, trial.dimension)
-    error = interpolation_error(plain, g, theta)
+    error = interpolation_error(even, g, theta)
     bounds = [
-        k * delta + 2.0 * far_weight_bound(plain, delta)
-        for delta in np.linspace(plain.mesh_norm, np.pi, 40)
+        k * delta + 2.0 * far_weight_bound(even, delta)
+        for delta in np.linspace(even.mesh_norm, np.pi, 40)
     ]
     return error / min(bounds)
 
 
 def _opposite(d: int) -> tuple[DirectionalBasis, FloatArray]:
-    """The corners of a regular simplex, and the direction opposite one of them."""
+    """Return the corners of a regular simplex, and the direction opposite one of them."""
     centred = np.eye(d + 1) - 1.0 / (d + 1)
     corners = centred @ np.linalg.svd(centred)[2][:d].T
     basis = DirectionalBasis.from_directions(corners, 0.25)
@@ -104,28 +104,28 @@ def _far_sum(trial: Trial, printed: bool) -> Finding:
         if k == 0:
             basis, theta, delta = *_opposite(trial.dimension), 3.1
         else:
-            plain = even_basis(trial.rng, trial.dimension, most=40)
-            sharper = plain.temperature * 10.0 ** trial.rng.uniform(-1.7, 0.0)
-            basis = DirectionalBasis.from_directions(plain.directions, sharper)
+            even = even_basis(trial.rng, trial.dimension, max_count=40)
+            sharper = even.temperature * 10.0 ** trial.rng.uniform(-1.7, 0.0)
+            basis = DirectionalBasis.from_directions(even.directions, sharper)
             theta = directions(trial.rng, trial.dimension, 200)
             delta = float(trial.rng.uniform(1.2, 3.0)) * basis.mesh_norm
         far = theta @ basis.directions.T < np.cos(delta)
-        found = float((basis.weights(theta) * far).sum(axis=1).max())
+        far_weight = float((basis.weights(theta) * far).sum(axis=1).max())
         if printed:
             bound = len(basis) * np.exp((np.cos(delta) - 1.0) / basis.temperature)
         else:
             bound = far_weight_bound(basis, delta)
         # A weight of 1e-60 refutes nobody.
-        ratios.append(found / bound if found > 1e-3 or not printed else 0.0)
+        ratios.append(far_weight / bound if far_weight > 1e-3 or not printed else 0.0)
         examples.append(
             f"n = {len(basis)}, ε = {basis.temperature:.3g}, δ = {delta:.3g}: "
-            f"far weight {found:.3g}, bound {bound:.3g}"
+            f"far weight {far_weight:.3g}, bound {bound:.3g}"
         )
     return worst_of(np.array(ratios), 1.0, examples.__getitem__ if printed else None)
 
 
 def _crowd(trial: Trial) -> Finding:
-    """The interpolant's error along crowded bases: it should fall to 0 and does not."""
+    """Return the interpolant's error along crowded bases: it should fall to 0 and does not."""
     theta = spread(2, 24)
     last = []
     for _ in range(max(1, trial.cases // 100)):
@@ -142,7 +142,7 @@ def _crowd(trial: Trial) -> Finding:
 
 
 def _total(trial: Trial) -> Finding:
-    """1 − |f|/‖f‖ for lobes, jumps and waves that a coarser basis would miss."""
+    """Return 1 − |f|/‖f‖ for lobes, jumps and waves that a coarser basis would miss."""
     gram = Gram.from_rule(
         DirectionalBasis.circle(64) if trial.dimension == 2 else DirectionalBasis.fibonacci(64),
         plain_rule(trial.dimension),
@@ -159,7 +159,7 @@ def _total(trial: Trial) -> Finding:
 
 
 def _injective(trial: Trial) -> Finding:
-    """1 − d_n(p, q)/‖f_p − f_q‖ at n = 64."""
+    """Return 1 − d_n(p, q)/‖f_p − f_q‖ at n = 64."""
     short, plane = [], trial.dimension == 2
     fine = DirectionalBasis.circle(64) if plane else DirectionalBasis.fibonacci(64)
     gram = Gram.from_basis(fine) if plane else Gram.from_rule(fine, plain_rule(3))

@@ -22,17 +22,19 @@ from isovist.paper.statements.worlds.scenes import (
 )
 
 
-def _change(trial: Trial, one: DirectionalBasis, two: DirectionalBasis) -> tuple[FloatArray, float]:
-    """F − F′ of a random signal under two bases, and ∫|f|."""
+def _change(
+    trial: Trial, basis: DirectionalBasis, other: DirectionalBasis
+) -> tuple[FloatArray, float]:
+    """Return F − F′ of a random signal under two bases, and ∫|f|."""
     rule = plain_rule(trial.dimension)
     f = random_signal(trial.rng, rule.directions) * rule.coefficients
-    F = f @ one.weights(rule.directions)
-    return F - f @ two.weights(rule.directions), float(np.abs(f).sum())
+    F = f @ basis.weights(rule.directions)
+    return F - f @ other.weights(rule.directions), float(np.abs(f).sum())
 
 
 @each_case(1e-5)
 def _continuous(trial: Trial, k: int) -> float:
-    """‖F(τ) − F(τ₀)‖ for moves of 1e-7, which must be as small, for profiles of all kinds."""
+    """Return ‖F(τ) − F(τ₀)‖ for moves of 1e-7 and profiles of all kinds."""
     d = trial.dimension
     basis = covered_basis(trial.rng, d) if k % 2 else random_basis(trial.rng, d, low=0.1)
     gap, mass = _change(trial, basis, nudged(trial.rng, basis, 1e-7))
@@ -79,7 +81,7 @@ def _sharp_in_rooms(trial: Trial, count: int) -> FloatArray:
 
 @each_case(0.0)
 def _tradeoff(trial: Trial, _: int) -> float:
-    """Cooling a basis must raise both constants and the share of the largest weight."""
+    """Check that cooling a basis raises both constants and the share of the largest weight."""
     basis = random_basis(trial.rng, trial.dimension)
     cooling = np.sort(trial.rng.uniform(0.05, 1.0, 4))[::-1]
     curve = tradeoff(basis, [float(t) for t in cooling], samples=256)

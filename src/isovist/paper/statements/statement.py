@@ -101,7 +101,7 @@ class Row:
 
 
 def registry() -> tuple[Statement, ...]:
-    """All statements, in the order of the paper."""
+    """Return all statements, in the order of the paper."""
     from isovist.paper.statements import (
         dynamic,
         errata,
@@ -155,7 +155,7 @@ def try_statement(statement: Statement, cases: int) -> Row:
 def worst_of(
     values: FloatArray, limit: float, example: Callable[[int], str] | None = None
 ) -> Finding:
-    """The finding for one value per case; `example` words the case with the largest."""
+    """Return the finding for one value per case; `example` describes the worst case."""
     flat = np.asarray(values, dtype=np.float64).ravel()
     if not np.isfinite(flat).all():
         flat = np.where(np.isfinite(flat), flat, np.inf)
@@ -164,7 +164,7 @@ def worst_of(
 
 
 def each(limit: float, cases: Callable[[Trial], Iterable[Case]]) -> Callable[[Values[Case]], Check]:
-    """Makes a check of what gives the value of a case, or the values of several."""
+    """Make a check of a function that gives the value of a case, or the values of several."""
 
     def check(values: Values[Case]) -> Check:
         return lambda trial: worst_of(
@@ -175,16 +175,16 @@ def each(limit: float, cases: Callable[[Trial], Iterable[Case]]) -> Callable[[Va
 
 
 def each_case(limit: float) -> Callable[[Values[int]], Check]:
-    """Makes a check of what is given the number of a case."""
+    """Make a check of a function that takes the number of a case."""
     return each(limit, lambda trial: range(trial.cases))
 
 
 def each_room(limit: float, rooms: int = 20) -> Callable[[Values[int]], Check]:
-    """Makes a check of what is given how many cases to try in one of at most `rooms` rooms."""
+    """Make a check of a function that takes the number of cases to try in one random room."""
     return each(limit, lambda trial: shares(trial.cases, rooms))
 
 
 def shares(total: int, parts: int) -> list[int]:
-    """`total` cases shared out over at most `parts` rooms, five or more to a room."""
+    """Share `total` cases out over at most `parts` rooms, five or more to a room."""
     parts = max(1, min(parts, total // 5))
     return [total // parts + (k < total % parts) for k in range(parts)]

@@ -106,9 +106,9 @@ def _smooth(trial: Trial, k: int) -> float:
     tangent = directions(trial.rng, d, 1)[0]
     tangent -= (tangent @ theta) * theta
     tangent /= np.linalg.norm(tangent)
-    ahead = np.cos(h) * theta + np.sin(h) * tangent
-    behind = np.cos(h) * theta - np.sin(h) * tangent
-    difference = (basis.weights(ahead) - basis.weights(behind)) / (2.0 * h)
+    after = np.cos(h) * theta + np.sin(h) * tangent
+    before = np.cos(h) * theta - np.sin(h) * tangent
+    difference = (basis.weights(after) - basis.weights(before)) / (2.0 * h)
     return np.abs(basis.gradient(theta) @ tangent - difference).max()
 
 
@@ -124,10 +124,10 @@ def _denominator(trial: Trial, k: int) -> float:
     return floor - log_z
 
 
-def _moved(
+def _basis_pair(
     trial: Trial, make: Callable[[np.random.Generator, int], DirectionalBasis], largest: float
 ) -> tuple[DirectionalBasis, DirectionalBasis, FloatArray]:
-    """A basis, the same moved by 10⁻⁶ up to 10^largest, and directions at which to compare them."""
+    """Return a basis, a copy moved by 10⁻⁶ to 10^largest, and directions to compare at."""
     basis = make(trial.rng, trial.dimension)
     other = nudged(trial.rng, basis, float(10.0 ** trial.rng.uniform(-6, largest)))
     return basis, other, directions(trial.rng, trial.dimension, 100)
@@ -135,35 +135,35 @@ def _moved(
 
 @each_case(1.0)
 def _weights_in_basis(trial: Trial, _: int) -> float:
-    basis, other, theta = _moved(trial, covered_basis, -2)
+    basis, other, theta = _basis_pair(trial, covered_basis, -2)
     change = np.abs(basis.weights(theta) - other.weights(theta)).max()
     return change / (paper_constant(basis, other) * displacement(basis, other))
 
 
 @each_case(1.0)
 def _softmax_paper(trial: Trial, _: int) -> float:
-    basis, other, theta = _moved(trial, random_basis, -0.5)
+    basis, other, theta = _basis_pair(trial, random_basis, -0.5)
     change = np.abs(basis.weights(theta) - other.weights(theta)).max()
     return change / (paper_constant(basis) * displacement(basis, other))
 
 
 @each_case(1.0 + 1e-9)
 def _softmax_sharp(trial: Trial, _: int) -> float:
-    basis, other, theta = _moved(trial, random_basis, -0.5)
+    basis, other, theta = _basis_pair(trial, random_basis, -0.5)
     change = weight_change(basis, other, theta).max()
     return change / (sharp_constant(basis) * displacement(basis, other))
 
 
 @each_case(0.05)
 def _sharp_is_attained(trial: Trial, _: int) -> float:
-    """Two directions either side of θ, pulled apart: 1 − ratio of change to bound."""
+    """Return 1 − change/bound for two directions beside θ that move in opposite ways."""
     half = float(trial.rng.uniform(1.3, 1.5))
     angles = np.array([half, -half])
     step = 1e-5
     pad = np.zeros((2, trial.dimension - 2))
     first = np.concatenate([np.cos(angles)[:, None], np.sin(angles)[:, None], pad], axis=1)
-    turned = angles + np.array([step, step])
-    second = np.concatenate([np.cos(turned)[:, None], np.sin(turned)[:, None], pad], axis=1)
+    rotated = angles + np.array([step, step])
+    second = np.concatenate([np.cos(rotated)[:, None], np.sin(rotated)[:, None], pad], axis=1)
     eps = float(trial.rng.uniform(0.1, 1.0))
     basis, other = (
         DirectionalBasis.from_directions(first, eps),

@@ -57,8 +57,8 @@ class ScanFit:
     @cached_property
     def units(self) -> FloatArray:
         """Return what each coordinate is worth in m: a rad moves the end of a usual beam."""
-        ones = np.ones(self.beams.dimension)
-        return ones if self.heading is not None else np.append(ones, self.beams.length)
+        metres = np.ones(self.beams.dimension)
+        return metres if self.heading is not None else np.append(metres, self.beams.length)
 
     @cached_property
     def weights(self) -> FloatArray:

@@ -30,7 +30,7 @@ _HEIGHT = 2.5  # m
 def random_building(
     rng: np.random.Generator, count: int, cells: bool
 ) -> tuple[MeshMap | VoxelMap, FloatArray]:
-    """A random room with walls, floor and ceiling, and places in it, shape (count, 3)."""
+    """Return a random room with walls, floor and ceiling, and places in it, shape (count, 3)."""
     plan = random_room(rng)
     flat = free_points(plan, rng, count, clearance=0.3)
     points = np.concatenate([flat, rng.uniform(0.4, _HEIGHT - 0.4, (count, 1))], axis=1)
@@ -59,7 +59,7 @@ def _stable(trial: Trial) -> Finding:
 
 
 def _projected(trial: Trial) -> Finding:
-    """|f| from F against the norm of the projection of the ranges onto the span of the weights."""
+    """Compare |f| from F with the norm of the projection of the ranges onto the span."""
     rule = EqualArea(_TERMS).rule()
     root = np.sqrt(rule.coefficients)
     off = []
@@ -72,14 +72,14 @@ def _projected(trial: Trial) -> Finding:
         F, _ = Descriptor(basis, quadrature=EqualArea(_TERMS)).at(world, p)
         U, s, _ = np.linalg.svd(root[:, None] * basis.weights(rule.directions), full_matrices=False)
         direct = np.linalg.norm((f * root) @ U[:, s > KEEP * s[0]], axis=1)
-        found = Gram.from_rule(basis, rule).seminorm(F)
-        off.append(np.abs(found - direct) / np.linalg.norm(f * root, axis=1))
+        seminorm = Gram.from_rule(basis, rule).seminorm(F)
+        off.append(np.abs(seminorm - direct) / np.linalg.norm(f * root, axis=1))
     return worst_of(np.concatenate(off), 1e-6)
 
 
 @each_room(0.15, 4)
 def _agreement(trial: Trial, count: int) -> FloatArray:
-    """A building of cells differs from the same one of triangles by about its cells."""
+    """Return how much a building of cells differs from the same one of triangles."""
     seed = int(trial.rng.integers(1 << 30))
     describe = Descriptor(
         DirectionalBasis.fibonacci(int(trial.rng.integers(8, 25))), quadrature=EqualArea(_TERMS)

@@ -25,33 +25,33 @@ RoomField: TypeAlias = MapField | RoundField
 
 
 def directions(rng: np.random.Generator, d: int, *shape: int) -> FloatArray:
-    """Random unit vectors, shape (*shape, d)."""
+    """Return random unit vectors, shape (*shape, d)."""
     v = rng.normal(size=(*shape, d))
     return v / np.linalg.norm(v, axis=-1, keepdims=True)
 
 
 def random_basis(
-    rng: np.random.Generator, d: int, *, low: float = 0.05, high: float = 1.0, most: int = 24
+    rng: np.random.Generator, d: int, *, low: float = 0.05, high: float = 1.0, max_count: int = 24
 ) -> DirectionalBasis:
-    """Random directions and a random softmax temperature between `low` and `high`."""
-    n = int(rng.integers(4, most + 1))
+    """Return random directions and a random softmax temperature between `low` and `high`."""
+    n = int(rng.integers(4, max_count + 1))
     temperature = float(np.exp(rng.uniform(np.log(low), np.log(high))))
     return DirectionalBasis.from_directions(directions(rng, d, n), temperature)
 
 
-def even_basis(rng: np.random.Generator, d: int, *, most: int = 24) -> DirectionalBasis:
-    """Evenly spread directions with ε between h²/2 and 2h²."""
-    n = int(rng.integers(6, most + 1))
-    plain = DirectionalBasis.circle(n) if d == 2 else DirectionalBasis.fibonacci(n)
+def even_basis(rng: np.random.Generator, d: int, *, max_count: int = 24) -> DirectionalBasis:
+    """Return evenly spread directions with ε between h²/2 and 2h²."""
+    n = int(rng.integers(6, max_count + 1))
+    even = DirectionalBasis.circle(n) if d == 2 else DirectionalBasis.fibonacci(n)
     factor = float(rng.uniform(0.5, 2.0))
-    return DirectionalBasis.from_directions(plain.directions, factor * plain.mesh_norm**2)
+    return DirectionalBasis.from_directions(even.directions, factor * even.mesh_norm**2)
 
 
 def covered_basis(rng: np.random.Generator, d: int) -> DirectionalBasis:
-    """Evenly spread directions, jittered, with a bump or a cosine power that covers the sphere."""
+    """Return jittered even directions with a bump or cosine power that covers the sphere."""
     n = int(rng.integers(8, 24))
-    plain = DirectionalBasis.circle(n) if d == 2 else DirectionalBasis.fibonacci(n + 8)
-    jittered = plain.directions + 0.05 * rng.normal(size=plain.directions.shape)
+    even = DirectionalBasis.circle(n) if d == 2 else DirectionalBasis.fibonacci(n + 8)
+    jittered = even.directions + 0.05 * rng.normal(size=even.directions.shape)
     h = DirectionalBasis.from_directions(jittered).mesh_norm
     if rng.random() < 0.5:
         return DirectionalBasis.from_directions(
@@ -63,19 +63,19 @@ def covered_basis(rng: np.random.Generator, d: int) -> DirectionalBasis:
 
 
 def nudged(rng: np.random.Generator, basis: DirectionalBasis, size: float) -> DirectionalBasis:
-    """The same basis with every direction moved by about `size`."""
-    moved = basis.directions + size * rng.normal(size=basis.directions.shape)
-    return DirectionalBasis.from_directions(moved, profile=basis.profile)
+    """Return the same basis with every direction moved by about `size`."""
+    shifted = basis.directions + size * rng.normal(size=basis.directions.shape)
+    return DirectionalBasis.from_directions(shifted, profile=basis.profile)
 
 
 @cache
 def plain_rule(d: int) -> Rule:
-    """One rule for signals and weights alike: 720 terms on the circle, degree 39 on the sphere."""
+    """Return a rule for signals and weights: 720 terms in 2D, degree 39 in 3D."""
     return CircleSum(720).rule() if d == 2 else sphere_rule(39)
 
 
 def random_signal(rng: np.random.Generator, theta: FloatArray) -> FloatArray:
-    """Values at θ of a positive signal with two smooth lobes and two jumps, shape (m,)."""
+    """Return values at θ of a positive signal with two smooth lobes and two jumps, shape (m,)."""
     d = theta.shape[1]
     f = np.full(len(theta), rng.uniform(1.0, 4.0))
     for axis in directions(rng, d, 2):
@@ -86,12 +86,12 @@ def random_signal(rng: np.random.Generator, theta: FloatArray) -> FloatArray:
 
 
 def random_field(
-    rng: np.random.Generator, d: int, *, clutter: bool = True, most: int = 16
+    rng: np.random.Generator, d: int, *, clutter: bool = True, max_count: int = 16
 ) -> RoomField:
-    """F and J in a random room, with a random even basis whose integrals are exact."""
+    """Make a field in a random room, with a random even basis whose integrals are exact."""
     if d == 2:
         basis = DirectionalBasis.circle(
-            int(rng.integers(6, most + 1)), float(rng.uniform(0.1, 0.6))
+            int(rng.integers(6, max_count + 1)), float(rng.uniform(0.1, 0.6))
         )
         return MapField(Descriptor(basis), random_room(rng, clutter=clutter))
     basis = DirectionalBasis.fibonacci(int(rng.integers(8, 15)), float(rng.uniform(0.3, 0.7)))
@@ -101,7 +101,7 @@ def random_field(
 def field_points(
     rng: np.random.Generator, field: RoomField, count: int, clearance: float = 0.25
 ) -> FloatArray:
-    """Random places of the field's room at least `clearance` m from every wall."""
+    """Return random places of the field's room at least `clearance` m from every wall."""
     if isinstance(field, RoundField):
         return round_points(field.scene, rng, count, clearance)
     assert isinstance(field.world, SegmentMap)  # rooms of the plane are
@@ -111,7 +111,7 @@ def field_points(
 def random_pairs(
     rng: np.random.Generator, gram: Gram, count: int, room: SegmentMap | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """d(p, q) and ‖f_p − f_q‖ for random pairs of places in a room, or in a box with a ball."""
+    """Return d(p, q) and ‖f_p − f_q‖ for random pairs of places in a room or a box."""
     if room is not None:
         p = free_points(room, rng, 2 * count)
         F, _ = Descriptor(gram.basis).at(room, p)
@@ -124,5 +124,5 @@ def random_pairs(
 
 
 def words(p: FloatArray) -> str:
-    """A place in words."""
+    """Return a place as text."""
     return "(" + ", ".join(f"{x:.4g}" for x in p) + ")"

@@ -1,4 +1,4 @@
-"""Rooms to try statements on: random ones in the plane, and two in space with known answers.
+"""Make rooms to try statements on: random ones in 2D, and two in 3D with known answers.
 
 `BoxScene` is a box with balls in it, a `Map` with closed-form ranges.  `RoundScene` is a round
 room with one ball in it; there F and J, shadow included, are integrals of analytic functions.
@@ -15,6 +15,7 @@ outwards by −(m·v)/ℓ, so the shadow term of J is
     ∂F_i/∂p ∋ ∮ (r_far − ℓ) w_i (m/ℓ) dl.                                     (2)
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 from isovist.maps import Ending
 from isovist.maps.base import Hits
 from isovist.paper import Moments
+from isovist.poses import unit_vectors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +42,7 @@ class BoxScene:
 
     @classmethod
     def from_size(cls, size: ArrayLike, balls: ArrayLike = ()) -> "BoxScene":
-        """From edges and balls (x, y, z, radius), in m."""
+        """Make a box from its edges and balls (x, y, z, radius), in m."""
         edges = as_floats("size", size, (3,))
         if (edges <= 0.0).any():
             raise InputError(f"A box needs positive edges, got {edges.tolist()} m.")
@@ -61,7 +63,7 @@ class BoxScene:
         return inside & (gap > 0.0).all(axis=-1)
 
     def cast(self, origins: ArrayLike, directions: ArrayLike) -> Hits:
-        """Walls 0–5 are the sides of the box, wall 6 + k is ball k."""
+        """Follow rays; walls 0–5 are the sides of the box, wall 6 + k is ball k."""
         o, d = np.broadcast_arrays(
             as_floats("origins", origins), as_floats("directions", directions)
         )
@@ -79,11 +81,11 @@ class BoxScene:
             along = (gap * d).sum(axis=-1)
             depth = radius**2 - (gap * gap).sum(axis=-1) + along**2
             t = along - np.sqrt(np.maximum(depth, 0.0))
-            nearer = (depth > 0.0) & (t > 0.0) & (t < ranges)
-            ranges = np.where(nearer, t, ranges)
-            walls = np.where(nearer, 6 + k, walls)
+            is_hit = (depth > 0.0) & (t > 0.0) & (t < ranges)
+            ranges = np.where(is_hit, t, ranges)
+            walls = np.where(is_hit, 6 + k, walls)
             outward = (t[..., None] * d - gap) / radius
-            normals = np.where(nearer[..., None], outward, normals)
+            normals = np.where(is_hit[..., None], outward, normals)
         endings = np.full(ranges.shape, Ending.WALL, dtype=np.uint8)
         return Hits(ranges, walls.astype(np.int64), normals, endings)
 
@@ -93,8 +95,8 @@ class RoundScene:
     """A round room of some radius around the origin, with one ball in it; all in m.
 
     Attributes:
-        radius: Of the room.
-        centre: Of the ball, shape (3,).
+        radius: Radius of the room.
+        centre: Centre of the ball, shape (3,).
         ball: Radius of the ball.
     """
 
@@ -107,7 +109,7 @@ class RoundScene:
         return inside & (np.linalg.norm(points - self.centre, axis=-1) > self.ball)
 
     def far(self, p: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Range to the room's wall and its gradient in p, for p and θ of shape (..., 3)."""
+        """Return the range to the wall of the room and its gradient in p; p and θ (..., 3)."""
         along = (p * theta).sum(axis=-1)
         root = np.sqrt(self.radius**2 - (p * p).sum(axis=-1) + along**2)
         r = root - along
@@ -115,7 +117,7 @@ class RoundScene:
         return r, -normal / (normal * theta).sum(axis=-1, keepdims=True)
 
     def ranges(self, points: FloatArray, theta: FloatArray) -> FloatArray:
-        """Ranges from points (P, 3) along directions (m, 3), shape (P, m)."""
+        """Return ranges from points (P, 3) along directions (m, 3), shape (P, m)."""
         r, _ = self.far(points[:, None, :], theta[None, :, :])
         gap = self.centre - points
         along = gap @ theta.T
@@ -124,79 +126,108 @@ class RoundScene:
         return np.where((depth > 0.0) & (near > 0.0), near, r)
 
     def moments(self, points: FloatArray, *, nodes: int = 20, shadow: bool = True) -> Moments:
-        """Nodes for F and J, with 2·nodes azimuths, `nodes` in the cap and 2·nodes outside it."""
-        gap = self.centre - points
-        D = np.linalg.norm(gap, axis=1)
-        axis = gap / D[:, None]
-        beta = np.arcsin(self.ball / D)
-        frame = _frames(axis)
-        azimuth = 2.0 * np.pi * np.arange(2 * nodes) / (2 * nodes)
-        ring = np.stack([np.cos(azimuth), np.sin(azimuth)], axis=1)
-        turn = 2.0 * np.pi / (2 * nodes)
-        blocks = [self._cap(points, D, axis, frame, ring, turn, nodes)]
-        blocks.append(self._outside(points, beta, axis, frame, ring, turn, 2 * nodes))
+        """Return nodes for F and J: 2·nodes azimuths, `nodes` in the cap, 2·nodes outside it."""
+        rings = _Rings.of(self, points, 2 * nodes)
+        blocks = [self._cap(rings, nodes), self._outside(rings, 2 * nodes)]
         if shadow:
-            blocks.append(self._rim(points, D, beta, axis, frame, ring, turn))
+            blocks.append(self._rim(rings))
         theta = np.concatenate([b[0] for b in blocks], axis=1)
         values = np.concatenate([b[1] for b in blocks], axis=1)
-        count = theta.shape[1]
-        energies = sum(b[2] for b in blocks)
         return Moments(
-            count * np.arange(len(points) + 1, dtype=np.int64),
+            theta.shape[1] * np.arange(len(points) + 1, dtype=np.int64),
             np.ascontiguousarray(theta.reshape(-1, 3)),
             np.ascontiguousarray(values.reshape(-1, 4)),
-            np.asarray(energies),
+            np.asarray(sum(b[2] for b in blocks)),
         )
 
-    def _cap(
-        self, p: FloatArray, D: FloatArray, axis: FloatArray, frame: FloatArray,
-        ring: FloatArray, turn: float, nodes: int,
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
+    def _cap(self, rings: "_Rings", nodes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return directions, values and energies of the ball, equation (1)."""
         x, w = np.polynomial.legendre.leggauss(nodes)
         s, c = 0.25 * np.pi * (1.0 + x), 0.25 * np.pi * w
-        sine = self.ball * np.sin(s) / D[:, None]
+        D = rings.distance[:, None]
+        sine = self.ball * np.sin(s) / D
         cosine = np.sqrt(1.0 - sine**2)
-        r = D[:, None] * cosine - self.ball * np.cos(s)
+        r = D * cosine - self.ball * np.cos(s)
         # dσ = sin ψ dψ dφ and dψ = R cos s/(D cos ψ) ds; ∇r carries 1/cos s, so keep them apart.
-        slim = turn * c * sine * self.ball / (D[:, None] * cosine)
-        theta = _on_rings(axis, frame, ring, cosine, sine)
-        normal = (r[:, :, None, None] * theta - (self.centre - p)[:, None, None, :]) / self.ball
-        f = (slim * np.cos(s) * r)[:, :, None, None] * np.ones(theta.shape[:3])[..., None]
-        values = np.concatenate([f, slim[:, :, None, None] * normal], axis=-1)
-        energy = (slim * np.cos(s) * r**2).sum(axis=1) * len(ring)
-        return theta.reshape(len(p), -1, 3), values.reshape(len(p), -1, 4), energy
+        width = rings.turn * c * sine * self.ball / (D * cosine)
+        theta = rings.directions(cosine, sine)
+        normal = (r[:, :, None, None] * theta - rings.gap[:, None, None, :]) / self.ball
+        f = (width * np.cos(s) * r)[:, :, None, None] * np.ones(theta.shape[:3])[..., None]
+        values = np.concatenate([f, width[:, :, None, None] * normal], axis=-1)
+        energy = (width * np.cos(s) * r**2).sum(axis=1) * len(rings.azimuths)
+        return theta.reshape(len(r), -1, 3), values.reshape(len(r), -1, 4), energy
 
-    def _outside(
-        self, p: FloatArray, beta: FloatArray, axis: FloatArray, frame: FloatArray,
-        ring: FloatArray, turn: float, nodes: int,
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
+    def _outside(self, rings: "_Rings", nodes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return directions, values and energies of the wall beside the ball."""
         x, w = np.polynomial.legendre.leggauss(nodes)
-        half = 0.5 * (np.pi - beta)[:, None]
-        angle = beta[:, None] + half * (1.0 + x)
-        theta = _on_rings(axis, frame, ring, np.cos(angle), np.sin(angle))
-        r, gradient = self.far(p[:, None, None, :], theta)
-        c = np.broadcast_to((turn * half * w * np.sin(angle))[:, :, None], r.shape)
+        beta = rings.half_angle[:, None]
+        half = 0.5 * (np.pi - beta)
+        angle = beta + half * (1.0 + x)
+        theta = rings.directions(np.cos(angle), np.sin(angle))
+        r, gradient = self.far(rings.points[:, None, None, :], theta)
+        c = np.broadcast_to((rings.turn * half * w * np.sin(angle))[:, :, None], r.shape)
         values = np.concatenate([(c * r)[..., None], c[..., None] * gradient], axis=-1)
         energy = (c * r**2).sum(axis=(1, 2))
-        return theta.reshape(len(p), -1, 3), values.reshape(len(p), -1, 4), energy
+        return theta.reshape(len(r), -1, 3), values.reshape(len(r), -1, 4), energy
 
-    def _rim(
-        self, p: FloatArray, D: FloatArray, beta: FloatArray, axis: FloatArray,
-        frame: FloatArray, ring: FloatArray, turn: float,
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
-        """Equation (2)."""
-        theta = _on_rings(axis, frame, ring, np.cos(beta)[:, None], np.sin(beta)[:, None])[:, 0]
-        reach = (D * np.cos(beta))[:, None]
-        m = (reach[..., None] * theta - (self.centre - p)[:, None, :]) / self.ball
-        far, _ = self.far(p[:, None, :], theta)
-        rate = (far - reach) / reach * np.sin(beta)[:, None] * turn
+    def _rim(self, rings: "_Rings") -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return directions, values and energies of the rim, equation (2)."""
+        beta = rings.half_angle[:, None]
+        theta = rings.directions(np.cos(beta), np.sin(beta))[:, 0]
+        reach = rings.distance[:, None] * np.cos(beta)
+        m = (reach[..., None] * theta - rings.gap[:, None, :]) / self.ball
+        far, _ = self.far(rings.points[:, None, :], theta)
+        rate = (far - reach) / reach * np.sin(beta) * rings.turn
         values = np.concatenate([np.zeros((*m.shape[:2], 1)), rate[..., None] * m], axis=-1)
-        return theta, values, np.zeros(len(p))
+        return theta, values, np.zeros(len(theta))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rings:
+    """Rings of directions around the axis from points to the ball.
+
+    Attributes:
+        points: Points of view, shape (P, 3).
+        gap: From each point to the centre of the ball, shape (P, 3).
+        distance: D, shape (P,).
+        half_angle: β, shape (P,).
+        frame: Two unit vectors perpendicular to each axis, shape (P, 2, 3).
+        azimuths: Unit vectors on a ring, shape (m, 2).
+    """
+
+    points: FloatArray
+    gap: FloatArray
+    distance: FloatArray
+    half_angle: FloatArray
+    frame: FloatArray
+    azimuths: FloatArray
+
+    @classmethod
+    def of(cls, scene: RoundScene, points: FloatArray, count: int) -> "_Rings":
+        """Make rings of some azimuths around the axes from points to the ball of a scene."""
+        gap = scene.centre - points
+        D = np.linalg.norm(gap, axis=1)
+        azimuths = unit_vectors(2.0 * np.pi * np.arange(count) / count)
+        frame = _perpendicular(gap / D[:, None])
+        return cls(points, gap, D, np.arcsin(scene.ball / D), frame, azimuths)
+
+    @property
+    def turn(self) -> float:
+        """Return the angle between neighbours on a ring, in rad."""
+        return float(2.0 * np.pi / len(self.azimuths))
+
+    def directions(self, cosine: FloatArray, sine: FloatArray) -> FloatArray:
+        """Return directions at angles (P, k) from each axis, shape (P, k, m, 3)."""
+        across = np.einsum("mj,pjd->pmd", self.azimuths, self.frame)
+        axis = self.gap / self.distance[:, None]
+        return cosine[:, :, None, None] * axis[:, None, None, :] + (
+            sine[:, :, None, None] * across[:, None, :, :]
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoundField:
-    """F and J of a basis in a `RoundScene`."""
+    """F and J of a basis in a `RoundScene`, as a `Field`."""
 
     scene: RoundScene
     basis: DirectionalBasis
@@ -204,22 +235,19 @@ class RoundField:
     shadow: bool = True
 
     def at(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        F, J = [], []
-        for first in range(0, len(points), 256):
-            block = self.scene.moments(
-                points[first : first + 256], nodes=self.nodes, shadow=self.shadow
-            )
-            described = block.describe(self.basis)
-            F.append(described[0])
-            J.append(described[1])
-        return np.concatenate(F), np.concatenate(J)
+        blocks = [
+            self.scene.moments(block, nodes=self.nodes, shadow=self.shadow).describe(self.basis)
+            for block in np.split(points, range(256, len(points), 256))
+        ]
+        F, J = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        return F, J
 
     def is_free(self, points: FloatArray) -> BoolArray:
         return self.scene.contains(points)
 
 
 def random_room(rng: np.random.Generator, *, clutter: bool = True) -> SegmentMap:
-    """A room of 4–8 m by 3–6 m, with a thin wall and up to two pillars where there is clutter."""
+    """Make a room of 4–8 m by 3–6 m; clutter is a thin wall and up to two pillars."""
     width, height = rng.uniform(4.0, 8.0), rng.uniform(3.0, 6.0)
     if not clutter:
         return SegmentMap.room(width, height)
@@ -234,7 +262,7 @@ def random_room(rng: np.random.Generator, *, clutter: bool = True) -> SegmentMap
 
 
 def random_round(rng: np.random.Generator) -> RoundScene:
-    """A round room of 3–5 m radius with a ball of 0.3–0.8 m."""
+    """Make a round room of 3–5 m radius with a ball of 0.3–0.8 m."""
     radius, ball = rng.uniform(3.0, 5.0), rng.uniform(0.3, 0.8)
     direction = rng.normal(size=3)
     centre = rng.uniform(0.0, 0.4) * radius * direction / np.linalg.norm(direction)
@@ -244,42 +272,39 @@ def random_round(rng: np.random.Generator) -> RoundScene:
 def free_points(
     world: SegmentMap, rng: np.random.Generator, count: int, clearance: float = 0.1
 ) -> FloatArray:
-    """Random places at least `clearance` m from every wall, shape (count, 2)."""
-    low, high = world.bounds
-    kept = np.empty((0, 2))
-    while len(kept) < count:
-        tried = rng.uniform(low, high, (4 * count, 2))
-        good = np.asarray(world.contains(tried)) & (world.clearance(tried) > clearance)
-        kept = np.concatenate([kept, tried[good]])
-    return kept[:count]
+    """Return random places at least `clearance` m from every wall, shape (count, 2)."""
+
+    def draw() -> FloatArray:
+        p = rng.uniform(*world.bounds, (4 * count, 2))
+        return p[np.asarray(world.contains(p)) & (world.clearance(p) > clearance)]
+
+    return _repeat(draw, count)
 
 
 def round_points(
     scene: RoundScene, rng: np.random.Generator, count: int, clearance: float = 0.25
 ) -> FloatArray:
-    """The same in a round room, shape (count, 3)."""
-    kept = np.empty((0, 3))
-    while len(kept) < count:
-        tried = rng.uniform(-scene.radius, scene.radius, (8 * count, 3))
-        wide = np.linalg.norm(tried, axis=1) < scene.radius - clearance
-        clear = np.linalg.norm(tried - scene.centre, axis=1) > scene.ball + clearance
-        kept = np.concatenate([kept, tried[wide & clear]])
-    return kept[:count]
+    """Return random places of a round room, at least `clearance` m from its walls, (count, 3)."""
+
+    def draw() -> FloatArray:
+        p = rng.uniform(-scene.radius, scene.radius, (8 * count, 3))
+        inside = np.linalg.norm(p, axis=1) < scene.radius - clearance
+        return p[inside & (np.linalg.norm(p - scene.centre, axis=1) > scene.ball + clearance)]
+
+    return _repeat(draw, count)
 
 
-def _frames(axis: FloatArray) -> FloatArray:
-    """Two unit vectors across each axis, shape (P, 2, 3)."""
+def _repeat(draw: Callable[[], FloatArray], count: int) -> FloatArray:
+    """Draw places until there are enough, shape (count, d)."""
+    places = draw()
+    while len(places) < count:
+        places = np.concatenate([places, draw()])
+    return places[:count]
+
+
+def _perpendicular(axis: FloatArray) -> FloatArray:
+    """Return two unit vectors perpendicular to each axis, shape (P, 2, 3)."""
     helper = np.eye(3)[np.abs(axis).argmin(axis=1)]
     first = np.cross(axis, helper)
     first /= np.linalg.norm(first, axis=1, keepdims=True)
     return np.stack([first, np.cross(axis, first)], axis=1)
-
-
-def _on_rings(
-    axis: FloatArray, frame: FloatArray, ring: FloatArray, cosine: FloatArray, sine: FloatArray
-) -> FloatArray:
-    """Directions at angles (cosine, sine), shape (P, k), from each axis; shape (P, k, m, 3)."""
-    across = np.einsum("mj,pjd->pmd", ring, frame)
-    return cosine[:, :, None, None] * axis[:, None, None, :] + (
-        sine[:, :, None, None] * across[:, None, :, :]
-    )
