@@ -7,7 +7,6 @@ from isovist.paper.basis_fit.separation import far_separation as far_separation
 from isovist.paper.basis_fit.separation import fit_to_map as fit_to_map
 from isovist.paper.basis_fit.separation import read_basis as read_basis
 from isovist.paper.basis_fit.separation import write_basis as write_basis
-from isovist.paper.completeness import annihilation as annihilation
 from isovist.paper.completeness import crowded_basis as crowded_basis
 from isovist.paper.completeness import far_weight as far_weight
 from isovist.paper.completeness import far_weight_bound as far_weight_bound
@@ -73,8 +72,8 @@ from isovist.paper.gram.partial_distances import PartialFeatures as PartialFeatu
 from isovist.paper.gram.partial_distances import distances as distances
 from isovist.paper.gram.weight_rules import Sector as Sector
 from isovist.paper.gram.weight_rules import circle_rule as circle_rule
+from isovist.paper.gram.weight_rules import converged_sphere_rule as converged_sphere_rule
 from isovist.paper.gram.weight_rules import gram_sum as gram_sum
-from isovist.paper.gram.weight_rules import settled_sphere_rule as settled_sphere_rule
 from isovist.paper.gram.weight_rules import sphere_rule as sphere_rule
 from isovist.paper.gram.weight_rules import spread as spread
 from isovist.paper.localizer import PaperLocalizer as PaperLocalizer
@@ -82,7 +81,6 @@ from isovist.paper.localizer import make_basis as make_basis
 from isovist.paper.localizer import sensor_layer as sensor_layer
 from isovist.paper.localizer import view_of as view_of
 from isovist.paper.settings import BoundSettings as BoundSettings
-from isovist.paper.stability import change_bound as change_bound
 from isovist.paper.stability import displacement as displacement
 from isovist.paper.stability import least_total as least_total
 from isovist.paper.stability import paper_constant as paper_constant

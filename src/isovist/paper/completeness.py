@@ -1,4 +1,4 @@
-"""Completeness: what sequences of ever finer bases can tell apart.
+"""Measure completeness: which signals sequences of ever finer bases distinguish.
 
 A basis smooths a continuous function g into its interpolant
 
@@ -123,7 +123,7 @@ def interpolation(bases: Sequence[DirectionalBasis], g: Function) -> Convergence
 
 
 def crowded_basis(size: int, temperature: float, *, surplus: float = 20.0) -> DirectionalBasis:
-    """Return a basis of the plane whose mesh norm is small and whose completeness fails.
+    """Return a 2D basis whose mesh norm is small and whose completeness fails.
 
     `size` equal steps, and surplus·size·e^(2/ε) more directions packed within 1e-3 rad of the
     first.  With ε → 0 and `size` → ∞ all assumptions of the paper's theorem hold, yet the
@@ -174,15 +174,6 @@ def separation(
     for basis in bases:
         F, _ = Descriptor(basis).at(world, ends)
         values.append(float(Gram.from_basis(basis).distance(F[0], F[1])))
-    return _along(bases, values)
-
-
-def annihilation(bases: Sequence[DirectionalBasis], f: Function) -> Convergence:
-    """Return |f|_n along a sequence; it stays 0 only if every functional annihilates f."""
-    values = []
-    for basis in bases:
-        gram = Gram.from_basis(basis)
-        values.append(float(gram.seminorm(gram.features(f(gram.rule.directions)))))
     return _along(bases, values)
 
 

@@ -215,20 +215,26 @@ def as_json(example: Example) -> dict[str, object]:
         "singular_values_exact": singular[1].tolist(),
         "mu_exact": float(singular[1][-1]),
         "singular_values_without_shadow": singular[2].tolist(),
-        "summary": {
-            "terms": 1024,
-            "nodes": len(nodes),
-            "spacing": SPACING,
-            "covering_radius": example.grid.covering_radius,
-            "channels": len(setup.basis),
-            "profile": type(setup.basis.profile).__name__,
-            "parameter": setup.basis.profile.parameter,
-            "described": list(setup.described),
-            "true_place": list(setup.place),
-            "nearest_error": _gap(nodes[0], place),
-            "gauss_newton_error": _gap(example.descent.positions[-1], place),
-            "gauss_newton_exact_error": _gap(example.descent_exact.positions[-1], place),
-        },
+        "summary": _summary(example, nodes[0]),
+    }
+
+
+def _summary(example: Example, nearest: FloatArray) -> dict[str, object]:
+    """Return the paper's last table as plain data; positions and errors in m."""
+    setup, place = example.setup, np.array(example.setup.place)
+    return {
+        "terms": 1024,
+        "nodes": len(example.grid.nodes),
+        "spacing": SPACING,
+        "covering_radius": example.grid.covering_radius,
+        "channels": len(setup.basis),
+        "profile": type(setup.basis.profile).__name__,
+        "parameter": setup.basis.profile.parameter,
+        "described": list(setup.described),
+        "true_place": list(setup.place),
+        "nearest_error": _gap(nearest, place),
+        "gauss_newton_error": _gap(example.descent.positions[-1], place),
+        "gauss_newton_exact_error": _gap(example.descent_exact.positions[-1], place),
     }
 
 
@@ -247,16 +253,16 @@ def _jumps(world: SegmentMap, place: FloatArray) -> list[dict[str, float]]:
 def _static_and_dynamic(example: Example) -> dict[str, float]:
     """Return the paper's table of both bounds, to first order, at the true place.
 
-    The way is 0.5 m long, a second, diagonal and centred there; the observations are off by η.
+    The path is 0.5 m long, a second, diagonal and centred there; the observations err by η.
     """
     setup = example.setup
     exact = Descriptor(setup.basis, quadrature=Exact(1e-12))
     place = np.array(setup.place)
     along = np.linspace(-0.25, 0.25, 21)[:, None] * np.sqrt(0.5)
-    way = place + along[setup.world.contains(place + along)]
-    _, J = exact.at(setup.world, way, jacobian=True)
+    path = place + along[setup.world.contains(place + along)]
+    _, J = exact.at(setup.world, path, jacobian=True)
     _, J_place = exact.at(setup.world, place, jacobian=True)
-    step = 1.0 / len(way)
+    step = 1.0 / len(path)
     min_eigenvalue = float(np.linalg.eigvalsh(step * np.einsum("tni,tnj->ij", J, J))[0])
     L = float(np.linalg.norm(J, ord=2, axis=(1, 2)).max())
     mu = float(np.linalg.svd(J_place, compute_uv=False)[-1])

@@ -37,7 +37,7 @@ from isovist.basis import Band
 from isovist.maps import floor_levels
 from isovist.maps.base import Map
 from isovist.paper.descriptor.descriptor import Descriptor
-from isovist.paper.descriptor.quadrature import CircleSum, EqualArea
+from isovist.paper.descriptor.quadrature import CircleSum, EqualArea, check_dimension
 from isovist.paper.dynamic.observations import PlaceTrajectory, PoseTrajectory, Trajectory
 from isovist.paper.example import profile_of
 from isovist.paper.gram.gram import Gram
@@ -137,12 +137,7 @@ class PaperLocalizer:
 
     def __post_init__(self) -> None:
         check_norm(self.norm)
-        if self.basis.dimension != self.world.dimension:
-            raise InputError(
-                f"A basis of dimension {self.basis.dimension} cannot describe a map of dimension "
-                f"{self.world.dimension}.",
-                code="wrong_dimension",
-            )
+        check_dimension(self.basis, self.world)
         if isinstance(self.world, OccupancyMap | VoxelMap):
             world = bridge_gaps(self.world, AtlasSettings().gap)
             object.__setattr__(self, "world", world)

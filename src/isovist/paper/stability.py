@@ -1,4 +1,4 @@
-"""Stability: how much F can change when the directions of a basis move.
+"""Bound how much F can change when the directions of a basis move.
 
 Let δ = max_i ‖d_i − d_i′‖.  The paper bounds each weight by
 
@@ -86,7 +86,7 @@ def paper_constant(basis: DirectionalBasis, other: DirectionalBasis | None = Non
         eps = basis.temperature
         with np.errstate(over="ignore"):
             return float((n + 1) / n * np.exp(2.0 / eps) / eps)
-    return (n + 1) * basis.profile.lipschitz / _least_of_both(basis, other)
+    return (n + 1) * basis.profile.lipschitz / _min_total_bound(basis, other)
 
 
 def sharp_constant(basis: DirectionalBasis) -> float:
@@ -98,14 +98,7 @@ def summed_constant(basis: DirectionalBasis, other: DirectionalBasis | None = No
     """Return the constant of ‖F − F′‖₁: (2) where finite, (4) otherwise."""
     if isinstance(basis.profile, Softmax):
         return sharp_constant(basis)
-    return 2.0 * len(basis) * basis.profile.lipschitz / _least_of_both(basis, other)
-
-
-def change_bound(basis: DirectionalBasis, other: DirectionalBasis, signal_mass: float) -> float:
-    """Bound on ‖F − F′‖₁ for two bases of one profile and a signal with ∫|f| = `signal_mass`."""
-    if basis.profile != other.profile:
-        raise InputError("The two bases must share their profile.", code="conflict")
-    return summed_constant(basis, other) * displacement(basis, other) * signal_mass
+    return 2.0 * len(basis) * basis.profile.lipschitz / _min_total_bound(basis, other)
 
 
 def weight_change(
@@ -130,7 +123,7 @@ def tradeoff(
     )
 
 
-def _least_of_both(basis: DirectionalBasis, other: DirectionalBasis | None) -> float:
+def _min_total_bound(basis: DirectionalBasis, other: DirectionalBasis | None) -> float:
     """Return a lower bound of Z_min: ψ rises and a d_j lies within h_n of any θ."""
     h = basis.mesh_norm if other is None else max(basis.mesh_norm, other.mesh_norm)
     return float(np.exp(basis.profile.log(np.array([np.cos(h)]))[0]))

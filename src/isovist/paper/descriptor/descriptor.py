@@ -42,6 +42,7 @@ from isovist.paper.descriptor.quadrature import (
     Rule,
     SegmentView,
     cast_signal,
+    check_dimension,
     check_free,
     place_exact,
     sum_all,
@@ -171,12 +172,7 @@ class Descriptor:
         d = world.dimension
         if p.ndim == 0 or p.shape[-1] != d:
             raise InputError.about("points", f"must have shape (..., {d}), got {p.shape}.")
-        if self.basis.dimension != d:
-            raise InputError(
-                f"A basis of dimension {self.basis.dimension} cannot describe a map of "
-                f"dimension {d}.",
-                code="wrong_dimension",
-            )
+        check_dimension(self.basis, world)
         check_free(world, p)
         return p
 

@@ -1,4 +1,4 @@
-"""F as a function of everything it depends on, and what a loss of it is worth in each.
+"""Differentiate a loss of F by everything that F depends on.
 
 On a plan of walls, F depends on the places p, on the corners v of the walls, on the directions d_i
 of the basis and on the parameter λ of its profile, the temperature ε of a softmax.  Given

@@ -12,11 +12,12 @@ depends on the basis, so with C_ij of `DirectionalBasis.direction_slopes`
     ∂F_i/∂d_j = (I − d_j d_jᵀ) Σ_s C_ij(θ_s) m_s θ_s,                         (2)
     ∂F_i/∂λ   = Σ_s m_s ∂w_i/∂λ (θ_s),                                        (3)
 
-on the tangent space of the sphere at d_j, with λ the parameter of the profile, and likewise for J.
+on the tangent space of the sphere at d_j, with λ the parameter of the profile.  The same holds
+for J.
 
 What moves a node when p moves is the wall that it stands on; a corner or rim stands on the nearer
-of its two walls.  Moving that wall is moving p the other way, so a node that lies the share t along
-a wall from its first end A to its second B adds to the derivatives by them
+of its two walls.  Moving that wall is moving p in the opposite direction.  So a node that lies the
+share t along a wall from its first end A to its second B adds to the derivatives by them
 
     ∂F_i/∂A = −Σ_s (1 − t_s) w_i(θ_s) M_s,    ∂F_i/∂B = −Σ_s t_s w_i(θ_s) M_s,   (4)
 

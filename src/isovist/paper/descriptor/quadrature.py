@@ -316,6 +316,15 @@ def cast_signal(
     return signal.values(rays).reshape(len(points), -1)
 
 
+def check_dimension(basis: DirectionalBasis, world: Map) -> None:
+    """Refuse a 2D basis for a 3D map, and a 3D basis for a 2D map."""
+    if basis.dimension != world.dimension:
+        raise InputError(
+            f"A {basis.dimension}D basis cannot describe a {world.dimension}D map.",
+            code="wrong_dimension",
+        )
+
+
 def check_free(world: Map, points: FloatArray) -> None:
     """Refuse places, shape (..., d), that are not in free space."""
     inside = np.asarray(world.contains(points))

@@ -1,4 +1,4 @@
-"""F as an operator of PyTorch (extra `torch`), with the exact derivatives of `differentiate`.
+"""Provide F as an operator of PyTorch (extra `torch`), with exact derivatives.
 
     from isovist.paper.descriptor.torch_operator import describe
 
@@ -60,7 +60,7 @@ def describe(
 
 def _operator(torch: Any) -> Any:
     class Describe(torch.autograd.Function):  # type: ignore[misc]
-        """F, and what is kept for the way back."""
+        """F, with what its backward pass needs."""
 
         @staticmethod
         def forward(

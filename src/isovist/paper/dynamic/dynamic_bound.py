@@ -57,7 +57,7 @@ class Assumption:
     """One of T1 to T5, or the free space between candidate and truth.
 
     Attributes:
-        name: "T1" to "T5", or "way".
+        name: "T1" to "T5", or "way" for the free space.
         holds: Whether it holds, as far as it can be checked.
         value: The value that was checked.
         limit: Its upper limit (for T4 its lower limit).

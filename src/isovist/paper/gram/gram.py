@@ -1,4 +1,4 @@
-"""The geometry that a basis gives to signals: Gram matrix, seminorm, projection, metric.
+"""Compute the geometry that a basis gives to signals: Gram matrix, seminorm, projection, metric.
 
 With the inner product ⟨f, g⟩ = ∫_Ω f g dσ over the observed directions Ω (all, by default),
 
@@ -45,7 +45,7 @@ from isovist import DirectionalBasis, InputError, Scan
 from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
 from isovist.basis import Softmax
 from isovist.paper.descriptor.quadrature import CircleSum, Rule
-from isovist.paper.gram.weight_rules import Sector, circle_rule, in_blocks, settled_sphere_rule
+from isovist.paper.gram.weight_rules import Sector, circle_rule, converged_sphere_rule, in_blocks
 from isovist.paper.settings import GramSettings
 from isovist.poses import unit_vectors
 from isovist.renamed import accept_old_names
@@ -57,7 +57,7 @@ _MAX_FFT = 1 << 15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Projection:
-    """P f as a function: what the descriptor remembers of a signal, equation (3).
+    """P f as a function: the part of a signal that the descriptor holds, equation (3).
 
     Attributes:
         basis: The weights.
@@ -107,15 +107,15 @@ class Gram:
 
         Args:
             basis: The weights.
-            tolerance: Of the entries of G, relative to the largest.
+            tolerance: Error of the entries of G, relative to the largest.
             keep: τ of equation (6).
-            view: What is seen: on the circle intervals of angles, shape (v, 2), in rad; in space
-                a `Sector`.
+            view: The directions that count: on the circle intervals of angles, shape (v, 2), in
+                rad; in 3D a `Sector`.
         """
         if basis.dimension == 3:
             if view is not None and not isinstance(view, Sector):
-                raise InputError("In space `view` must be a Sector of azimuths and elevations.")
-            return cls.from_rule(basis, settled_sphere_rule(basis, tolerance, view), keep=keep)
+                raise InputError("In 3D `view` must be a Sector of azimuths and elevations.")
+            return cls.from_rule(basis, converged_sphere_rule(basis, tolerance, view), keep=keep)
         if isinstance(view, Sector):
             raise InputError("On the circle `view` must be intervals of angles, shape (v, 2).")
         terms = _fft_terms(basis, tolerance) if view is None else None

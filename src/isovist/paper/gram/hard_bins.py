@@ -1,4 +1,4 @@
-"""Classical binning, for comparison: the limit ε → 0, and votes of single points.
+"""Describe by classical binning, for comparison: the limit ε → 0, and votes of single points.
 
 As ε → 0 the weights become the indicators of the bins A_i = {θ : d_i is the nearest direction},
 

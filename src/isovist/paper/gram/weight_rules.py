@@ -1,4 +1,4 @@
-"""Quadrature rules for products of weights, over all directions or over those that are seen.
+"""Make quadrature rules for products of weights, over all directions or over a view.
 
 The inner product of a Gram matrix needs only the weights, which are smooth, so few nodes do:
 
@@ -24,7 +24,7 @@ _BLOCK = 8192  # nodes whose weights are held at once
 
 @dataclass(frozen=True, slots=True)
 class Sector:
-    """The directions that a sensor in space sees: azimuths times elevations, in rad."""
+    """The directions that a 3D sensor sees: azimuths times elevations, in rad."""
 
     azimuth: tuple[float, float] = (0.0, 2.0 * np.pi)
     elevation: tuple[float, float] = (-0.5 * np.pi, 0.5 * np.pi)
@@ -118,7 +118,7 @@ def sphere_rule(degree: int, band: Sector | None = None) -> Rule:
     )
 
 
-def settled_sphere_rule(
+def converged_sphere_rule(
     basis: DirectionalBasis, tolerance: float, band: Sector | None = None
 ) -> Rule:
     """Return the first rule of degree 32, 64, … whose Gram matrix the next one confirms."""

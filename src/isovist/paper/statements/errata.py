@@ -1,7 +1,7 @@
-"""What a second reading found: statements that are wrong as printed, each with a counter-example,
-and two signals that the paper names and that its own example does not use.
+"""Statements that a second reading found wrong as printed, each with a counter-example, and
+two signals that the paper names and that its own example does not use.
 
-Each is tried on one case that decides it, on the maps of line segments of the plane.
+Each is tried on one case that decides it, on 2D maps of line segments.
 """
 
 import numpy as np
@@ -60,12 +60,12 @@ def _improves(_trial: Trial) -> Finding:
 
 def _equivalence(_trial: Trial) -> Finding:
     world, basis = SegmentMap.room(6.0, 4.0), DirectionalBasis.circle(2, 0.5)
-    way = np.stack([np.linspace(1.0, 5.0, 9), np.full(9, 2.0)], axis=1)
-    _, J = Descriptor(basis).at(world, way, jacobian=True)
+    path = np.stack([np.linspace(1.0, 5.0, 9), np.full(9, 2.0)], axis=1)
+    _, J = Descriptor(basis).at(world, path, jacobian=True)
     blind = float(np.abs(J[:, :, 1]).max())
     # As printed, u = y would have to be a translational symmetry of a rectangle.
     text = f"a rectangle, two directions, along the midline: |J u| ≤ {blind:.0e} for u across it"
-    return Finding(len(way), float(blind < 1e-9), 0.0, text)
+    return Finding(len(path), float(blind < 1e-9), 0.0, text)
 
 
 def _counting(_trial: Trial) -> Finding:

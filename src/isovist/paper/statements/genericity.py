@@ -1,6 +1,6 @@
-"""Which maps are degenerate: what "generic" can mean (§6.3).
+"""Statements about degenerate maps, and what "generic" can mean (§6.3).
 
-A map is told by the corners v of its walls.  Where no corner passes behind another, ranges are
+The corners v of its walls determine a map.  Where no corner passes behind another, ranges are
 rational in v, the weights are analytic, and so is
 
     D(v) = det W(v) = det ∫ JᵀJ dt.                                                          (1)
@@ -32,14 +32,14 @@ _MOVES = (0.01, 0.1)
 def min_eigenvalue(corners: FloatArray) -> float:
     """Return λ_min(W) of 2 m through a room of corners, (k, 2), counter-clockwise."""
     t = np.linspace(0.0, 1.0, 9)
-    way = np.stack([2.0 * t - 1.0, 0.2 * np.sin(3.0 * t)], axis=1)
+    path = np.stack([2.0 * t - 1.0, 0.2 * np.sin(3.0 * t)], axis=1)
     world = SegmentMap.from_polygons([corners])
-    _, J = Descriptor(DirectionalBasis.circle(8, 0.5), Range(_REACH)).at(world, way, jacobian=True)
+    _, J = Descriptor(DirectionalBasis.circle(8, 0.5), Range(_REACH)).at(world, path, jacobian=True)
     return float(np.linalg.eigvalsh(gramians(J, np.full(len(t), 0.125))[-1])[0])
 
 
 def rectangle(length: float, width: float) -> FloatArray:
-    """Return λ_min(W) of 2 m through a room with these corners, (k, 2), counter-clockwise."""
+    """Return the corners of a room about the origin in m, two more on each long wall, (8, 2)."""
     x, y = 0.5 * length, 0.5 * width
     low = np.stack([np.array([-x, -2.0, 2.0, x]), np.full(4, -y)], axis=1)
     return np.concatenate([low, -low])

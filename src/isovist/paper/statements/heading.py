@@ -1,7 +1,7 @@
 """Statements about trajectories whose heading is unknown, and the sharper dynamic bound.
 
 The paper takes the heading as known.  These rows try what takes its place when it is not: drives
-of a second in random rooms of the plane, from a random pose.  A drive is six poses, and stands for
+of a second in random 2D rooms, from a random pose.  A drive is six poses, and stands for
 four cases.
 """
 

@@ -173,7 +173,7 @@ def _energy(field: RoomField, p: FloatArray) -> FloatArray:
     if isinstance(field, RoundField):
         moments = field.scene.moments(p, nodes=22)
         return np.add.reduceat(moments.values[:, 0], moments.offsets[:-1])
-    assert isinstance(field.world, SegmentMap)  # rooms of the plane are
+    assert isinstance(field.world, SegmentMap)  # 2D rooms are
     return hard_features(field.world, p, DirectionalBasis.circle(4, 1.0)).sum(axis=1)
 
 

@@ -111,7 +111,7 @@ def _seminorm(trial: Trial, count: int) -> FloatArray:
 
 
 def _limit(trial: Trial) -> Finding:
-    """Share of energy not captured by the finest of three bases, and whether it fell on the way."""
+    """Return the share of energy that the finest of three bases misses; it must fall."""
     sizes = (8, 32, 128)
     if trial.dimension == 2:
         bases = [DirectionalBasis.circle(n) for n in sizes]

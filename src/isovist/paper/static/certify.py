@@ -2,7 +2,7 @@
 
 The directions Ω of the beams that agree with the map at the estimate are put through a basis in the
 level frame of the sensor, once with the ranges that were measured and once with those that the map
-predicts, in the plane on a much finer set of rays:
+predicts, in 2D on a much finer set of rays:
 
     F_i(s) = ∫_Ω f(r(b; s)) w_i(b) db,    f(r) = log(1 + r).                       (1)
 
@@ -44,6 +44,7 @@ from isovist.arrays import FloatArray
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.localization.maps import AnyMaps
 from isovist.maps.base import Map
+from isovist.paper.descriptor.descriptor import stencil
 from isovist.paper.settings import CertificateSettings
 from isovist.poses import AnyPose, unit_vectors
 from isovist.settings import default_of
@@ -123,21 +124,15 @@ def certify(
     # The estimate, and for κ its neighbours; a step along and against each axis of each of them.
     d = world.dimension
     size = np.append(np.full(d, radius), turn)
-    cross = np.concatenate([np.zeros((1, d + 1)), np.eye(d + 1), -np.eye(d + 1)])
+    cross = stencil(np.zeros(d + 1), 1.0)
     ball = cross if proved else cross[:1]
-    offsets = (ball[:, None] + numbers.difference_share * cross).reshape(-1, d + 1) * size
+    offsets = stencil(ball, numbers.difference_share).reshape(-1, d + 1) * size
     middle = _predict(world, rays.beams, sensor, offsets[:1])[0]
     agree = np.isfinite(middle) & (np.abs(middle - rays.measured) < settings.short)
-    assumptions = (
-        "the true pose is near: no rival elsewhere explains the scan",
-        f"it lies within {radius:g} m and {np.degrees(turn):g}° of the estimate, "
-        "and the space between is free",
-        f"the {agree.mean():.0%} of the beams that agree with the map here see mapped walls, "
-        "and fit as well at the true pose",
-        f"J varies by less than μ nearby ({len(cross) - 1} samples, times {margin:g})"
-        if proved
-        else "no bound is claimed: ranges on cells, and along single rays in 3D, are steps",
-    )
+    last = "no bound is claimed: ranges on cells, and along single rays in 3D, are steps"
+    if proved:
+        last = f"J varies by less than μ nearby ({len(cross) - 1} samples, times {margin:g})"
+    assumptions = (*_assumptions(radius, turn, float(agree.mean())), last)
     if agree.sum() < numbers.channels // 4:
         return Certificate(0.0, np.inf, False, separation, assumptions)
     predicted = _predict(world, rays.along[agree].reshape(-1, d), sensor, offsets)
@@ -165,6 +160,17 @@ def certify_answer(atlas: AnyMaps, scan: AnyScan, answer: Answer) -> Answer:
     own = atlas if isinstance(atlas, Atlas) else atlas[str(best.map)]
     rivals = [estimate.pose for estimate in answer.rivals if estimate.map == best.map]
     return replace(answer, certificate=certify(own.world, scan, best.pose, rivals))
+
+
+def _assumptions(radius: float, turn: float, share: float) -> tuple[str, ...]:
+    """Return what a certificate takes for granted, for a share of beams that agree."""
+    return (
+        "the true pose is near: no rival elsewhere explains the scan",
+        f"it lies within {radius:g} m and {np.degrees(turn):g}° of the estimate, "
+        "and the space between is free",
+        f"the {share:.0%} of the beams that agree with the map here see mapped walls, "
+        "and fit as well at the true pose",
+    )
 
 
 def _without_heading(slopes: FloatArray) -> FloatArray:

@@ -29,7 +29,7 @@ from isovist.basis import Band
 from isovist.maps import Ending
 from isovist.maps.base import Map
 from isovist.paper.descriptor.descriptor import Descriptor
-from isovist.paper.descriptor.quadrature import CircleSum, EqualArea, Exact
+from isovist.paper.descriptor.quadrature import CircleSum, EqualArea, Exact, check_dimension
 from isovist.paper.gram.partial_distances import PartialFeatures
 from isovist.paper.settings import LocalizerSettings
 from isovist.sensing import WallHits
@@ -80,12 +80,7 @@ class DescriptorGrid:
         if not (np.isfinite(spacing) and spacing > 0.0):
             raise InputError.about("spacing", f"must be positive, got {spacing} m.")
         d = world.dimension
-        if descriptor.basis.dimension != d:
-            raise InputError(
-                f"A basis of dimension {descriptor.basis.dimension} cannot describe a map of "
-                f"dimension {d}.",
-                code="wrong_dimension",
-            )
+        check_dimension(descriptor.basis, world)
         box = world.bounds if region is None else as_floats("region", region, (2 * d,))
         lo, hi = np.reshape(box, (2, d))
         if (np.maximum(hi - lo, spacing) / spacing).prod() > MAX_NODES:

@@ -1,4 +1,4 @@
-"""Statements tried on buildings in space: an extruded plan as a mesh, and the same in cells.
+"""Statements tried on 3D buildings: an extruded plan as a mesh, and the same in cells.
 
 Features are sums over one rule for signals and weights alike, so what holds for integrals holds for
 them to rounding, whatever the map.

@@ -1,4 +1,4 @@
-"""Random bases, signals and places for the statements, in the plane and in space."""
+"""Make random bases, signals and places for the statements, in 2D and 3D."""
 
 from functools import cache
 from typing import TypeAlias
@@ -104,7 +104,7 @@ def field_points(
     """Return random places of the field's room at least `clearance` m from every wall."""
     if isinstance(field, RoundField):
         return round_points(field.scene, rng, count, clearance)
-    assert isinstance(field.world, SegmentMap)  # rooms of the plane are
+    assert isinstance(field.world, SegmentMap)  # 2D rooms are
     return free_points(field.world, rng, count, clearance)
 
 

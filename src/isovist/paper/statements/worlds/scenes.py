@@ -273,9 +273,10 @@ def free_points(
     world: SegmentMap, rng: np.random.Generator, count: int, clearance: float = 0.1
 ) -> FloatArray:
     """Return random places at least `clearance` m from every wall, shape (count, 2)."""
+    low, high = world.bounds
 
     def draw() -> FloatArray:
-        p = rng.uniform(*world.bounds, (4 * count, 2))
+        p = rng.uniform(low, high, (4 * count, 2))
         return p[np.asarray(world.contains(p)) & (world.clearance(p) > clearance)]
 
     return _repeat(draw, count)
