@@ -407,14 +407,14 @@ def make_basis(
 
 
 def sensor_layer(
-    world: Map, height: float | None = None, highest: float | None = None
+    world: Map, height: float | None = None, max_height: float | None = None
 ) -> FloatArray | None:
     """Return the box of a 3D map in which the sensor is, as `region`; `None` on a 2D map.
 
     Args:
         world: The map.
         height: Lowest height of the sensor above the floor, in m; the usual one when `None`.
-        highest: Greatest height in m, for a sensor that flies; `height` when `None`.
+        max_height: Greatest height in m, for a sensor that flies; `height` when `None`.
     """
     if world.dimension == 2:
         if height is not None:
@@ -427,7 +427,7 @@ def sensor_layer(
     if isinstance(world, VoxelMap):
         floor = np.median(floor_levels(world))
     (x0, y0, _), (x1, y1, _) = world.bounds
-    return np.array([x0, y0, floor + low, x1, y1, floor + (highest or low)])
+    return np.array([x0, y0, floor + low, x1, y1, floor + (max_height or low)])
 
 
 def view_of(scan: Scan | CloudScan) -> Band | None:

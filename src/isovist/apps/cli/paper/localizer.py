@@ -24,7 +24,7 @@ class PaperOptions:
         self,
         world: Path,
         height: float | None = None,
-        highest: float | None = None,
+        max_height: float | None = None,
         view: Any = None,
     ) -> "PaperLocalizer":
         """Make the localizer of a map, or of the map of an atlas."""
@@ -40,6 +40,6 @@ class PaperOptions:
         else:
             basis = read_basis(self.basis, plan)
         signal = Range(AtlasSettings().reach, self.transform or "linear")
-        region = sensor_layer(plan, height, highest)
+        region = sensor_layer(plan, height, max_height)
         norm, spacing = self.norm or "euclid", 0.25 if self.spacing is None else self.spacing
         return PaperLocalizer(plan, basis, signal, norm, spacing, region, view)  # type: ignore[arg-type]
