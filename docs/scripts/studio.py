@@ -2,7 +2,7 @@
 
     python docs/scripts/studio.py [FOLDER] [NAME …]      # into `docs`, all unless some are named
 
-Needs what its tests need: the extra `test`, and a Chromium.
+Needs what its tests need: the dependency group `test`, and a Chromium.
 """
 
 import sys
@@ -39,7 +39,7 @@ def survey(page: Any) -> None:
 
 def theory(page: Any) -> None:
     """The room of the paper."""
-    page.wait_for_function("() => studio.stage.marks.length > 0")
+    page.wait_for_selector("canvas.polar ~ .answer .column")
 
 
 def space(page: Any) -> None:
@@ -47,6 +47,8 @@ def space(page: Any) -> None:
     page.wait_for_function("() => studio.space.ready && studio.space.group.children.length >= 2")
 
 
+DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Wait until what the page has is on the screen."""
 COLOURS = 256
 """Of a picture: enough for a plan and its marks, and a third of the bytes."""
 PICTURES: dict[str, tuple[str, Callable[[Any], None]]] = {
@@ -66,6 +68,7 @@ def draw(folder: Path, *names: str) -> None:
             visit = Visit(program, address)
             page = visit.open(path)
             show(page)
+            page.evaluate(DRAWN)
             with Image.open(BytesIO(page.screenshot())) as shot:
                 shot.convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE).save(
                     folder / name, optimize=True
