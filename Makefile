@@ -9,7 +9,7 @@ WARM := $(VENV)/.warm
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 DATA ?= DATA
 FUZZ_MINUTES ?= 0.3
-PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal --durations=20
 
 # Compiled once and kept: without it every process compiles the tests and the program anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -31,9 +31,10 @@ studio: $(VENV)/.studio
 
 ## What must pass before a change lands: `make test check`
 
+# All tests but those of `make nightly`.
 test: $(WARM)
 	@$(PYTHON) release/page_parts.py || true
-	$(PYTEST)
+	$(PYTEST) -m 'not nightly'
 
 # The tests that catch most, in a minute once the kernels are compiled.
 quick: $(WARM)
@@ -74,6 +75,7 @@ wheel: release $(WARM)
 ## What runs each night: slow, and seldom the only one to fail
 
 nightly: coverage versions
+	$(PYTEST) -m nightly
 	$(MAKE) fuzz FUZZ_MINUTES=10
 
 # Coverage of the kernels, as plain Python.
