@@ -29,7 +29,7 @@ from isovist.report.figures.figures import show_between as show_between
 from isovist.report.figures.figures import to_bytes as to_bytes
 from isovist.report.figures.robots import ASTRAY as ASTRAY
 from isovist.report.figures.robots import FITS as FITS
-from isovist.report.figures.robots import PLAIN as PLAIN
+from isovist.report.figures.robots import NEUTRAL as NEUTRAL
 from isovist.report.figures.space import slice_of as slice_of
 from isovist.report.figures.survey_files import write_surveys as write_surveys
 from isovist.report.figures.surveys import draw_survey as draw_survey

@@ -10,9 +10,7 @@ from isovist.localization.answer import Answer, Estimate, Proof, Verdict
 from isovist.localization.hints import Hint
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import COORDINATES, AnyPose, Pose3
-
-REGIONS = 1000
-"""Most regions of a proof that JSON holds; `count` tells how many there are."""
+from isovist.report.settings import TEXT
 
 
 def answer_json(answer: Answer, hints: Sequence[Hint] = ()) -> dict[str, Any]:
@@ -42,9 +40,10 @@ def answer_json(answer: Answer, hints: Sequence[Hint] = ()) -> dict[str, Any]:
 
 
 def proof_json(proof: Proof) -> dict[str, Any]:
-    """Return a proof as JSON data; regions are discs of robot poses, at most `REGIONS` of them."""
+    """Return a proof as JSON data; its regions are discs of robot poses, limited in number."""
     names = ("x", "y", "yaw", "radius", "turn")
-    regions = [dict(zip(names, row, strict=True)) for row in proof.regions[:REGIONS].tolist()]
+    rows = proof.regions[: TEXT.max_regions].tolist()
+    regions = [dict(zip(names, row, strict=True)) for row in rows]
     return {
         "complete": proof.complete,
         "unique": proof.unique,
@@ -94,11 +93,11 @@ def pose_json(pose: AnyPose) -> dict[str, float]:
 def answer_text(answer: Answer, hints: Sequence[Hint] = ()) -> str:
     """Return a few lines that describe an answer and its hints."""
     lines = [f"{answer.verdict.value}: {answer.advice}"]
-    shown = answer.estimates[:1] if answer.verdict is Verdict.UNIQUE else answer.estimates
-    lines += [f"  {k + 1}. {estimate_text(e)}" for k, e in enumerate(shown)]
-    if shown and answer.verdict is not Verdict.UNIQUE:
+    estimates = answer.estimates[:1] if answer.verdict is Verdict.UNIQUE else answer.estimates
+    lines += [f"  {k + 1}. {estimate_text(e)}" for k, e in enumerate(estimates)]
+    if estimates and answer.verdict is not Verdict.UNIQUE:
         lines.append(f"  none of these: probability {answer.none:.3f}")
-    if shown:
+    if estimates:
         lines.append(f"  frame: {answer.frame}")
     lines += [f"  hint: {hint.text}" for hint in hints]
     certificate = answer.certificate
@@ -117,13 +116,13 @@ def headline(answer: Answer) -> str:
     best, rivals = answer.best, len(answer.rivals)
     if best is None:
         return answer.verdict.value
-    others = ""
+    rivals_text = ""
     if answer.verdict is Verdict.AMBIGUOUS and rivals:
-        more = " or more" if len(answer.estimates) >= LocalizationSettings().listed else ""
-        others = f", {rivals}{more} rival{'s' if rivals > 1 else ''}"
+        open_end = " or more" if len(answer.estimates) >= LocalizationSettings().listed else ""
+        rivals_text = f", {rivals}{open_end} rival{'s' if rivals > 1 else ''}"
     at_best = "" if answer.verdict is Verdict.UNIQUE else ", at best"
     where = f"{at_best} on {best.map}" if best.map else ""
-    return f"{answer.verdict.value}{where}{others}:  {fit_text(best)}"
+    return f"{answer.verdict.value}{where}{rivals_text}:  {fit_text(best)}"
 
 
 def fit_text(best: Estimate) -> str:
@@ -145,7 +144,7 @@ def spread_text(estimate: Estimate) -> str:
 
 
 def _spread(e: Estimate) -> tuple[float, float]:
-    """Standard deviations along the worst level axis and of the heading, in m and rad."""
+    """Return the standard deviations along the worst level axis and of the heading, in m, rad."""
     spread = np.sqrt(np.maximum(np.linalg.eigvalsh(e.covariance[:2, :2]), 0.0)).max()
     return float(spread), math.sqrt(max(float(e.covariance[2, 2]), 0.0))
 

@@ -1,4 +1,4 @@
-"""What `check` says, as JSON and as words."""
+"""Describe the result of `check` as JSON and as words."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from isovist.report.answers import estimate_json, estimate_text, finite, pose_js
 
 def check_json(check: Check) -> dict[str, Any]:
     """Return the result of a pose check as JSON data: m, rad and ms; infinity is null."""
-    moved = check.moved
+    shift = check.moved
     return {
         "verdict": check.verdict,
         "reasons": [reason.value for reason in check.reasons],
@@ -20,7 +20,7 @@ def check_json(check: Check) -> dict[str, Any]:
         "inliers": check.inliers,
         "score": finite(check.score),
         "fit": None if check.fit is None else estimate_json(check.fit),
-        "moved": None if moved is None else {"distance": moved[0], "turn": moved[1]},
+        "moved": None if shift is None else {"distance": shift[0], "turn": shift[1]},
         "rivals": [estimate_json(rival) for rival in check.rivals],
         "timing_ms": {key: round(value, 3) for key, value in check.timing_ms.items()},
     }

@@ -1,14 +1,12 @@
-"""Surveys of one sensor, or of two on the same map side by side, as words and as JSON."""
+"""Describe surveys of one sensor, or of two on the same map, as words and as JSON."""
 
 import math
 from collections.abc import Sequence
 from typing import Any
 
+from isovist.report.settings import TEXT
 from isovist.report.surveys import survey_json, survey_rows, survey_text
 from isovist.surveying.survey import Survey
-
-CLEAR = 2.0
-"""Sensors differ when their shares do by so many standard errors: 95 % of equal ones do not."""
 
 
 def difference(surveys: Sequence[Survey]) -> tuple[float, float]:
@@ -19,11 +17,11 @@ def difference(surveys: Sequence[Survey]) -> tuple[float, float]:
 
 def difference_text(surveys: Sequence[Survey]) -> str:
     """Return a sentence that says which of two sensors is better."""
-    more, error = (100.0 * value for value in difference(surveys))
-    measured = f"{abs(more):.1f} ± {error:.1f} points"
-    if abs(more) < CLEAR * error:
+    gain, error = (100.0 * value for value in difference(surveys))
+    measured = f"{abs(gain):.1f} ± {error:.1f} points"
+    if abs(gain) < TEXT.min_standard_errors * error:
         return f"The sensors cannot be told apart: their shares differ by {measured}."
-    better = "second" if more > 0.0 else "first"
+    better = "second" if gain > 0.0 else "first"
     return f"The {better} sensor is unique on more of the floor, by {measured}."
 
 
@@ -46,10 +44,10 @@ def surveys_json(surveys: Sequence[Survey]) -> dict[str, Any]:
     """Return one survey as JSON data, or two surveys with the difference of their shares."""
     if len(surveys) == 1:
         return survey_json(surveys[0])
-    more, error = difference(surveys)
+    gain, error = difference(surveys)
     return {
         "surveys": [survey_json(survey) for survey in surveys],
-        "difference": more,
+        "difference": gain,
         "standard_error": error,
         "text": difference_text(surveys),
     }

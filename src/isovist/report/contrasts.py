@@ -1,4 +1,4 @@
-"""What beams say of two places, as words and as JSON."""
+"""Describe which beams favour which of two places, as words and as JSON."""
 
 from typing import Any
 
@@ -16,12 +16,12 @@ def contrast_text(contrast: Contrast | None) -> str:
     if contrast is None:
         return NO_RIVAL
     first, second = contrast.numbers
-    told, (for_first, for_second) = int(contrast.telling.sum()), contrast.counts
-    if not told:
+    count, (for_first, for_second) = int(contrast.telling.sum()), contrast.counts
+    if not count:
         return f"None of {len(contrast)} beams tells place {first} from place {second}."
-    tell = "tells" if told == 1 else "tell"
+    verb = "tells" if count == 1 else "tell"
     return (
-        f"{told} of {len(contrast)} beams {tell} place {first} from place {second}: {for_first} "
+        f"{count} of {len(contrast)} beams {verb} place {first} from place {second}: {for_first} "
         f"for {first}, {for_second} for {second}; {_where(contrast)}."
     )
 
@@ -44,7 +44,7 @@ def contrast_json(contrast: Contrast | None) -> dict[str, Any] | None:
 
 
 def _where(contrast: Contrast) -> str:
-    """On which side of the robot most of the beams that tell are."""
+    """Return on which side of the robot most of the distinguishing beams are."""
     counts = contrast.by_sector
     busiest = int(counts.argmax())
     if counts[busiest] == counts.sum():

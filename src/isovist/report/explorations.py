@@ -1,4 +1,4 @@
-"""Drives of a lost robot as words and as JSON."""
+"""Describe drives of a lost robot as words and as JSON."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Surveys as one page of HTML that needs nothing else: numbers in tables, pictures inside."""
+"""Write surveys as one self-contained HTML page, with tables and pictures inside."""
 
 from base64 import b64encode
 from collections.abc import Iterable, Sequence

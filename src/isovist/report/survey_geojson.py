@@ -1,4 +1,4 @@
-"""A survey as GeoJSON: where answers are how often unique, and the worst areas.
+"""Write a survey as GeoJSON: the share of unique answers by place, and the worst areas.
 
 Coordinates are those of the map, in m, as in plans; a GIS takes them as a local frame.
 """
@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from isovist.arrays import FloatArray
+from isovist.report.settings import TEXT
 from isovist.report.surveys import area_json, survey_json
 from isovist.surveying.survey import Survey
-
-CLASSES = 5
-"""Of the share of unique answers, each as wide as the others."""
 
 
 def survey_geojson(survey: Survey, heading: float) -> dict[str, Any]:
@@ -38,9 +36,10 @@ def survey_geojson(survey: Survey, heading: float) -> dict[str, Any]:
 
 
 def _classes(survey: Survey, heading: float) -> list[dict[str, Any]]:
-    """The squares around the nodes, those of a class as one shape."""
+    """Return a feature for each class of shares: the squares around its nodes as one shape."""
     import shapely
 
+    classes = TEXT.share_classes
     turn = np.array([[np.cos(heading), -np.sin(heading)], [np.sin(heading), np.cos(heading)]])
     origin, side = survey.places[0, :2], survey.spacing
 
@@ -49,21 +48,21 @@ def _classes(survey: Survey, heading: float) -> list[dict[str, Any]]:
 
     # In whole numbers squares share their sides exactly; above each other they are one.
     lattice = np.rint((survey.places[:, :2] - origin) @ turn / side).astype(np.int64)
-    squares, which = np.unique(lattice, axis=0, return_inverse=True)
-    share = np.bincount(which, survey.unique_share) / np.bincount(which)
-    number = np.minimum((share * CLASSES).astype(np.int64), CLASSES - 1)
+    squares, indices = np.unique(lattice, axis=0, return_inverse=True)
+    share = np.bincount(indices, survey.unique_share) / np.bincount(indices)
+    number = np.minimum((share * classes).astype(np.int64), classes - 1)
     features = []
     for k in np.unique(number).tolist():
         x, y = squares[number == k].T
         shape = shapely.union_all(shapely.box(x - 0.5, y - 0.5, x + 0.5, y + 0.5))
-        told = {
+        properties = {
             "kind": "unique_share",
-            "from": k / CLASSES,
-            "to": (k + 1) / CLASSES,
+            "from": k / classes,
+            "to": (k + 1) / classes,
             "area_m2": float(shape.area * side**2),
         }
-        placed = shapely.transform(shape, to_world)
-        features.append(_feature(shapely.geometry.mapping(placed), told))
+        world_shape = shapely.transform(shape, to_world)
+        features.append(_feature(shapely.geometry.mapping(world_shape), properties))
     return features
 
 

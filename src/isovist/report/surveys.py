@@ -1,4 +1,4 @@
-"""Surveys as words and as JSON."""
+"""Describe surveys as words and as JSON."""
 
 import math
 from typing import Any
@@ -6,13 +6,11 @@ from typing import Any
 import numpy as np
 
 from isovist.report.answers import finite
+from isovist.report.settings import TEXT
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.spinning import SpinningLidar
 from isovist.surveying.areas import Area
 from isovist.surveying.survey import Survey
-
-LISTED = 5
-"""Areas named in words and in the picture."""
 
 
 def sensor_words(lidar: Lidar | SpinningLidar) -> str:
@@ -67,15 +65,15 @@ def share_text(survey: Survey) -> str:
 
 def survey_rows(survey: Survey) -> list[tuple[str, str]]:
     """Return the results of a survey as pairs of a label and a text."""
-    asked, areas = survey.samples, survey.areas
-    middle, most = np.nanquantile(survey.sigma_m, [0.5, 0.95])
+    scans, areas = survey.samples, survey.areas
+    median_m, high_m = np.nanquantile(survey.sigma_m, [0.5, 0.95])
     size = sum(area.size for area in areas)
     return [
         ("sensor", sensor_words(survey.lidar)),
         ("uniquely localizable", f"{percent(survey.share)} of {survey.area:.0f} m²"),
         ("standard error", f"{100.0 * survey.standard_error:.1f} points"),
-        ("simulated scans", f"{len(asked)}, {int(asked.unique.sum())} of them unique"),
-        ("σ of the position", f"{middle:.2f} m (95 %: {most:.2f} m)"),
+        ("simulated scans", f"{len(scans)}, {int(scans.unique.sum())} of them unique"),
+        ("σ of the position", f"{median_m:.2f} m (95 %: {high_m:.2f} m)"),
         ("σ of the heading", f"{np.nanmedian(survey.sigma_deg):.1f}°"),
         ("no wall in reach", f"{float(survey.summary.blind_share.mean()):.1%}"),
         ("areas seldom unique", f"{len(areas)}, {size:.0f} m² together"),
@@ -84,21 +82,21 @@ def survey_rows(survey: Survey) -> list[tuple[str, str]]:
 
 def survey_text(survey: Survey) -> str:
     """Describe a survey in a few lines."""
-    asked = survey.samples
-    middle, most = np.nanquantile(survey.sigma_m, [0.5, 0.95])
+    scans = survey.samples
+    median_m, high_m = np.nanquantile(survey.sigma_m, [0.5, 0.95])
     lines = [
         share_text(survey),
-        f"  ± {100.0 * survey.standard_error:.1f} points (standard error), from {len(asked)} "
-        f"simulated scans, {int(asked.unique.sum())} of them unique",
-        f"  a fit would hold the position to {middle:.2f} m (95 % of the floor: {most:.2f} m) and "
-        f"the heading to {np.nanmedian(survey.sigma_deg):.1f}°",
+        f"  ± {100.0 * survey.standard_error:.1f} points (standard error), from {len(scans)} "
+        f"simulated scans, {int(scans.unique.sum())} of them unique",
+        f"  a fit would hold the position to {median_m:.2f} m (95 % of the floor: {high_m:.2f} m) "
+        f"and the heading to {np.nanmedian(survey.sigma_deg):.1f}°",
     ]
     blind = float(survey.summary.blind_share.mean())
     if blind > 0.0005:
         lines.append(f"  no wall is in reach at {blind:.1%} of places and headings")
-    for k, area in enumerate(survey.areas[:LISTED]):
+    for k, area in enumerate(survey.areas[: TEXT.max_areas]):
         lines.append(f"  {'worst' if k == 0 else 'then'}: {area_words(area)}")
-    rest = len(survey.areas) - LISTED
+    rest = len(survey.areas) - TEXT.max_areas
     if rest > 0:
         lines.append(f"  and {rest} more area{'s' if rest > 1 else ''}")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Tables for people."""
+"""Print the tables of the paper's example."""
 
 from typing import Any
 
@@ -26,18 +26,18 @@ def print_example(rows: dict[str, Any]) -> None:
     """Print the tables of the paper's section 7, each beside the exact value."""
     console = Console()
     exact = rows["phi_exact"]
-    shown = (0, 1, len(exact) // 2)
+    channels = (0, 1, len(exact) // 2)
     table = _table(
         f"Sums of S terms at {place_text(rows['summary']['described'])} m", "S",
-        *[f"φ{i + 1}" for i in shown], "to S = 16384", "to exact",
+        *[f"φ{i + 1}" for i in channels], "to S = 16384", "to exact",
     )  # fmt: skip
     for row in rows["convergence"]:
         phi = row["phi"]
         true = max(abs(a - b) for a, b in zip(phi, exact, strict=True))
         gap = f"{row['error']:.1e}" if row["error"] else "—"
-        cells = [f"{phi[i]:.4f}" for i in shown]
+        cells = [f"{phi[i]:.4f}" for i in channels]
         table.add_row(str(row["S"]), *cells, gap, f"{true:.1e}")
-    table.add_row("exact", *[f"{exact[i]:.4f}" for i in shown], "", "0")
+    table.add_row("exact", *[f"{exact[i]:.4f}" for i in channels], "", "0")
     console.print(table)
 
     ratios = ", ".join(f"{ratio:.1f}" for ratio in rows["error_ratios"])
@@ -73,12 +73,13 @@ def print_example(rows: dict[str, Any]) -> None:
         table.add_row(name, *[f"{s:.3f}" for s in rows[key]])
     console.print(table)
 
-    both = rows["static_and_dynamic"]
-    title = f"Static against dynamic, to first order, η = {both['noise']:g}"
+    comparison = rows["static_and_dynamic"]
+    title = f"Static against dynamic, to first order, η = {comparison['noise']:g}"
     table = _table(title, "", "static", "dynamic, 0.5 m in 1 s")
     table.add_row("observation", "F_obs", "F_obs(t)")
-    table.add_row("told apart by", f"μ = {both['mu']:.3f}", f"λ_min(W) = {both['lambda_min']:.3f}")
-    bounds = (f"{both[f'{kind}_bound']:.4f}" for kind in ("static", "dynamic"))
+    mu, lambda_min = comparison["mu"], comparison["lambda_min"]
+    table.add_row("told apart by", f"μ = {mu:.3f}", f"λ_min(W) = {lambda_min:.3f}")
+    bounds = (f"{comparison[f'{kind}_bound']:.4f}" for kind in ("static", "dynamic"))
     table.add_row("error bound (m)", *bounds)
     table.add_row("improves with", "n, and a finer grid", "λ_min, not with time as such")
     console.print(table)

@@ -1,4 +1,4 @@
-"""Updates of a tracker as JSON lines, and a whole log in words."""
+"""Describe updates of a tracker as JSON and CSV, and a tracked log in words."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ from isovist.storage.files import PathLike, replace_file
 from isovist.tracking.replay import Summary, Update
 
 COLUMNS = ("time", "verdict", "map", "x", "y", "yaw", "probability", "travelled_m")
-"""Of updates as CSV."""
+"""Columns of updates as CSV."""
 
 
 def update_json(update: Update, frame: str = "robot") -> dict[str, Any]:
@@ -78,9 +78,9 @@ def track_text(log: Log | CloudLog, summary: Summary) -> str:
         lines.append("  never unique")
     else:
         since = first.time - summary.started
-        again = {0: "and stayed so", 1: "and lost that once"}
-        rest = again.get(summary.relapses, f"and lost that {summary.relapses} times")
-        lines.append(f"  unique after {first.belief.travelled:.1f} m, {since:.1f} s, {rest}")
+        relapse_texts = {0: "and stayed so", 1: "and lost that once"}
+        relapses = relapse_texts.get(summary.relapses, f"and lost that {summary.relapses} times")
+        lines.append(f"  unique after {first.belief.travelled:.1f} m, {since:.1f} s, {relapses}")
     lines.append(f"  verdicts: {shares}")
     if len(summary.errors):
         gap, turn = np.median(summary.errors, axis=0)

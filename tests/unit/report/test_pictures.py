@@ -20,7 +20,7 @@ from PIL import Image
 from isovist.report import (
     ASTRAY,
     FITS,
-    PLAIN,
+    NEUTRAL,
     coarse,
     draw_answer,
     draw_cells,
@@ -144,7 +144,7 @@ def test_two_places_side_by_side_say_which_beams_tell_them_apart(site):
     for axes, pose in zip((first, second), told.poses, strict=True):
         drawn = {line.get_color(): line.get_xydata() for line in axes.lines}
         silent = pose.apply(told.ends)[~told.telling, :2]
-        np.testing.assert_allclose(drawn[PLAIN], silent)
+        np.testing.assert_allclose(drawn[NEUTRAL], silent)
         assert sum(map(len, drawn.values())) == len(told)
 
 

@@ -151,7 +151,7 @@ def test_the_picture_shows_the_way_and_two_panels(size, truth, verdicts):
     figure = draw_track(world, replayed(*verdicts, truth=truth))
     figure.draw_without_rendering()
     plan, least, panel = figure.axes
-    assert [axes.get_xlabel() for axes in (least, panel)] == 2 * ["way driven (m)"]
+    assert [axes.get_xlabel() for axes in (least, panel)] == 2 * ["distance driven (m)"]
     assert ("error" in panel.get_title()) == (truth and not verdicts)
     if verdicts:
         return

@@ -1,6 +1,6 @@
-"""Answers as pictures, in the plane and in space: where the robot is, and what its beams say."""
+"""Draw answers in 2D and 3D: where the robot is, and which beams support it."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from isovist.report.figures.figures import INK, THIRD, explain_below, new_figure
 from isovist.report.figures.robots import (
     ASTRAY,
     FITS,
-    PLAIN,
+    NEUTRAL,
     draw_beams,
     draw_ellipse,
     draw_ends,
@@ -32,13 +32,14 @@ from isovist.report.figures.robots import (
     mark,
     open_cross,
 )
-from isovist.report.figures.space import SLAB, draw_oblique, slice_of
+from isovist.report.figures.space import draw_oblique, slice_of
+from isovist.report.settings import FIGURE, SLICE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 BEST, RIVAL = THIRD, "#8e6bb0"
-NEAR = (1.5, 7.0)
-"""Least and most that a close view shows around a place, in m."""
-LENGTH = 0.03, 0.06
-"""Of a robot, as a share of the whole plan and of a close view."""
 
 
 def draw_answer(
@@ -47,13 +48,11 @@ def draw_answer(
     answer: Answer,
     truth: AnyPose | None = None,
     contrast: Contrast | None = None,
-) -> Any:
+) -> "Figure":
     """Draw the map with all places that may be right, and the scan at the best of them.
 
-    Of several maps, the one of the best place is shown.
-
-    With a contrast, its two places side by side take the place of the close view, with the beams
-    that favour the one and the other.
+    With several maps, the map of the best place is shown.  With a contrast, two views of its places
+    replace the close view, with the beams that favour each.
 
     Args:
         maps: The atlas, or several atlases by name.
@@ -62,38 +61,39 @@ def draw_answer(
         truth: T_world_robot, where it is known.
         contrast: Result of `localization.contrast`.
     """
-    atlas = _map_of(maps, answer.best)
+    atlas = _atlas_of(maps, answer.best)
     atlas.check(scan)
     plan = plan_of(atlas, scan, answer.best)
     figure, panels = _panels(plan, answer.best is not None, contrast is not None)
-    handles = draw_places(panels["whole"], plan, answer, truth)
+    handles = draw_places(panels["plan"], plan, answer, truth)
     if answer.proof is not None and answer.proof.complete and len(answer.proof.regions):
-        draw_regions(panels["whole"], answer.proof, BEST)
-        handles.append(_dot(BEST, "not excluded by the proof"))
+        draw_regions(panels["plan"], answer.proof, BEST)
+        handles.append(_symbol(BEST, "not excluded by the proof"))
     heading = headline(answer)
     if answer.best is not None:
-        pose, held = answer.best.pose, scan.within(atlas.diagonal) or scan
-        sensor = (pose @ held.T_robot_level).position
-        handles += _shade(panels["whole"], atlas, plan, sensor)
+        pose, scan_in_reach = answer.best.pose, scan.within(atlas.diagonal) or scan
+        sensor = (pose @ scan_in_reach.T_robot_level).position
+        handles += _draw_view(panels["plan"], atlas, plan, sensor)
         if contrast is not None:
             heading += f"\n{contrast_text(contrast)}"
-            handles += _draw_contrast(panels, maps, held, answer, contrast)
+            handles += _draw_contrast(panels, maps, scan_in_reach, answer, contrast)
         else:
-            ends, fits = _rated(atlas, held, pose)
+            ends, fits = _classify(atlas, scan_in_reach, pose)
             points = pose.apply(ends)
-            level = _level(points, sensor)
-            colours = {ASTRAY: ~fits & level, FITS: fits & level}
-            draw_ends(panels["whole"], points, colours)
-            handles += [_dot(FITS, "beam that fits"), _dot(ASTRAY, "beam that does not")]
+            is_level = _is_level(points, sensor)
+            colours = {ASTRAY: ~fits & is_level, FITS: fits & is_level}
+            draw_ends(panels["plan"], points, colours)
+            handles += [_symbol(FITS, "beam that fits"), _symbol(ASTRAY, "beam that does not")]
             if isinstance(atlas, SpaceAtlas):
                 robot = Pose3.lifted(pose)
                 draw_oblique(panels["close"], atlas.world, points, fits, robot, sensor)
             else:
-                low, high = _around(pose, ends)
+                low, high = _close_view(pose, ends)
+                size = FIGURE.robot_in_close_view * float(np.max(high - low))
                 draw_cells(panels["close"], plan, low, high)
-                _shade(panels["close"], atlas, plan, sensor)
+                _draw_view(panels["close"], atlas, plan, sensor)
                 draw_beams(panels["close"], sensor, points, colours)
-                draw_robots(panels["close"], answer, truth, LENGTH[1] * float(np.max(high - low)))
+                draw_robots(panels["close"], answer, truth, size)
                 panels["close"].set_title("The scan at the best place")
     figure.suptitle(heading)
     for axes in panels.values():
@@ -102,8 +102,8 @@ def draw_answer(
     return figure
 
 
-def _map_of(maps: AnyMaps, estimate: Estimate | None) -> Atlas:
-    """The map that an estimate is of; the first one for none."""
+def _atlas_of(maps: AnyMaps, estimate: Estimate | None) -> Atlas:
+    """Return the atlas that an estimate is on; the first one if there is no estimate."""
     if isinstance(maps, Atlas):
         return maps
     name = None if estimate is None else estimate.map
@@ -114,22 +114,24 @@ def plan_of(atlas: Atlas, scan: AnyScan, estimate: Estimate | None) -> Occupancy
     """Return the 2D map of an atlas; of a 3D map, the slice at the height of the sensor."""
     if isinstance(atlas, PlaneAtlas):
         return atlas.world
-    assert isinstance(atlas, SpaceAtlas)  # there is no third kind
+    assert isinstance(atlas, SpaceAtlas)
     if estimate is None:
         return slice_of(atlas.world, float(np.median(atlas.positions[:, 2])))
     place = Pose3.lifted(estimate.pose) @ Pose3.lifted(scan.T_robot_sensor)
     return slice_of(atlas.world, float(place.z))
 
 
-def draw_places(axes: Any, plan: OccupancyMap, answer: Answer, truth: AnyPose | None) -> list[Any]:
+def draw_places(
+    axes: "Axes", plan: OccupancyMap, answer: Answer, truth: AnyPose | None
+) -> list[Any]:
     """Draw the map with the places of an answer, and return the entries of a legend."""
     draw_cells(axes, plan)
     title = "The places that may be right" if answer.rivals else "The place on the map"
     axes.set_title(title if answer.map is None else f"{title}: {answer.map}")
-    return draw_robots(axes, answer, truth, LENGTH[0] * float(known_size(plan).max()))
+    return draw_robots(axes, answer, truth, FIGURE.robot_in_plan * float(known_size(plan).max()))
 
 
-def draw_robots(axes: Any, answer: Answer, truth: AnyPose | None, size: float) -> list[Any]:
+def draw_robots(axes: "Axes", answer: Answer, truth: AnyPose | None, size: float) -> list[Any]:
     """Draw each place as a robot of `size` m with number and probability; return legend entries."""
     rivals = answer.rivals if answer.verdict is not Verdict.UNIQUE else ()
     handles = []
@@ -140,100 +142,101 @@ def draw_robots(axes: Any, answer: Answer, truth: AnyPose | None, size: float) -
     if answer.best is not None:
         draw_ellipse(axes, answer.best, INK)
         draw_robot(axes, answer.best.pose, BEST, size)
-        handles.append(_dot(BEST, "best place", "p"))
+        handles.append(_symbol(BEST, "best place", "p"))
         if rivals:
             mark(axes, answer.best.pose, f"1: {chance_text(answer.best.probability)}")
-            handles.append(_dot(RIVAL, "rival with its probability", "p"))
+            handles.append(_symbol(RIVAL, "rival with its probability", "p"))
     if truth is not None:
         draw_truth(axes, truth)
-        handles.append(_dot(INK, "truth", open_cross()))
+        handles.append(_symbol(INK, "truth", open_cross()))
     return handles
 
 
-def _panels(plan: OccupancyMap, found: bool, compared: bool) -> tuple[Any, Any]:
-    """A figure with room for the plan and for the close views."""
+def _panels(plan: OccupancyMap, has_best: bool, has_contrast: bool) -> tuple[Any, Any]:
+    """Make a figure with axes for the plan and for the close views."""
+    rows: list[Any]
     width, height = known_size(plan)
     shape = float(height / width)
-    if not found:
+    if not has_best:
         figure = new_figure(9.0, min(9.0, 8.4 * shape + 1.3))
-        return figure, {"whole": figure.subplots()}
+        return figure, {"plan": figure.subplots()}
     if shape < 0.45:
         tall = 10.4 * shape
         figure = new_figure(11.0, tall + 6.2)
-        rows = [["whole", "whole"], ["first", "second"]] if compared else [["whole"], ["close"]]
+        rows = [["plan", "plan"], ["first", "second"]] if has_contrast else [["plan"], ["close"]]
         return figure, figure.subplot_mosaic(rows, height_ratios=(tall, 4.6))
-    if compared:
+    if has_contrast:
         figure = new_figure(12.0, 8.6)
-        rows, ratios = [["whole", "first"], ["whole", "second"]], (1.7, 1.0)
+        rows, ratios = [["plan", "first"], ["plan", "second"]], (1.7, 1.0)
     else:
         figure = new_figure(12.0, float(np.clip(6.6 * shape, 4.4, 7.2)) + 1.2)
-        rows, ratios = [["whole", "close"]], (1.55, 1.0)
+        rows, ratios = [["plan", "close"]], (1.55, 1.0)
     return figure, figure.subplot_mosaic(rows, width_ratios=ratios)
 
 
 def _draw_contrast(
     panels: Any, maps: AnyMaps, scan: AnyScan, answer: Answer, contrast: Contrast
 ) -> list[Any]:
-    """Two places side by side, with the beams that favour the one and the other."""
+    """Draw two places side by side, with the beams that favour each; return legend entries."""
     first, second = contrast.numbers
     colours = {
-        PLAIN: ~contrast.telling,
+        NEUTRAL: ~contrast.telling,
         FITS: contrast.favour >= TELLING,
         ASTRAY: contrast.favour <= -TELLING,
     }
     sides = zip(("first", "second"), contrast.numbers, contrast.poses, strict=True)
     for name, number, pose in sides:
         axes, estimate = panels[name], answer.estimates[number - 1]
-        atlas = _map_of(maps, estimate)
+        atlas = _atlas_of(maps, estimate)
         plan = plan_of(atlas, scan, estimate)
         sensor = (pose @ scan.T_robot_level).position
-        low, high = _around(pose, contrast.ends)
+        low, high = _close_view(pose, contrast.ends)
+        size = FIGURE.robot_in_close_view * float(np.max(high - low))
         draw_cells(axes, plan, low, high)
-        _shade(axes, atlas, plan, sensor)
+        _draw_view(axes, atlas, plan, sensor)
         draw_beams(axes, sensor, pose.apply(contrast.ends), colours)
-        draw_robot(
-            axes, pose, BEST if number == first else RIVAL, LENGTH[1] * float(np.max(high - low))
-        )
+        draw_robot(axes, pose, BEST if number == first else RIVAL, size)
         where = f" on {estimate.map}" if estimate.map else ""
         axes.set_title(
             f"Place {number}{where}: {chance_text(estimate.probability)}, {spread_text(estimate)}"
         )
     return [
-        _dot(FITS, f"beam for place {first}"),
-        _dot(ASTRAY, f"beam for place {second}"),
-        _dot(PLAIN, "beam that cannot tell"),
+        _symbol(FITS, f"beam for place {first}"),
+        _symbol(ASTRAY, f"beam for place {second}"),
+        _symbol(NEUTRAL, "beam that cannot tell"),
     ]
 
 
-def _rated(atlas: Atlas, scan: AnyScan, pose: AnyPose) -> tuple[FloatArray, BoolArray]:
-    """Ends of all beams in the frame of the robot, and whether each fits with it at a pose."""
+def _classify(atlas: Atlas, scan: AnyScan, pose: AnyPose) -> tuple[FloatArray, BoolArray]:
+    """Return the ends of all beams in the frame of the robot, and which beams fit at a pose."""
     settings = LocalizationSettings()
     beams = atlas.beams(scan, (1 << 30, 1e-3), settings.block)
     _, kinds = rate_at(atlas, scan, beams, [pose], settings)
     return scan.T_robot_level.apply(beams.ends), np.asarray(kinds[0] == EXPLAINED)
 
 
-def _level(points: FloatArray, sensor: FloatArray) -> BoolArray:
-    """Which points are about as high as the sensor: those that a plan shows."""
-    return np.asarray((np.abs((points - sensor)[:, 2:]) <= SLAB).all(axis=1))
+def _is_level(points: FloatArray, sensor: FloatArray) -> BoolArray:
+    """Return which points are about as high as the sensor, so that a plan shows them."""
+    return np.asarray((np.abs((points - sensor)[:, 2:]) <= SLICE.half_height_m).all(axis=1))
 
 
-def _around(pose: AnyPose, ends: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Corners of a square around a place, in m, that most of the beams end in."""
-    reach = float(np.clip(1.15 * np.percentile(np.hypot(*ends[:, :2].T), 85.0), *NEAR))
+def _close_view(pose: AnyPose, ends: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return two corners of a square around a pose, in m, that holds most ends of the beams."""
+    limits = FIGURE.min_close_view_m, FIGURE.max_close_view_m
+    reach = float(np.clip(1.15 * np.percentile(np.hypot(*ends[:, :2].T), 85.0), *limits))
     centre = pose.position[:2]
     return centre - reach, centre + reach
 
 
-def _shade(axes: Any, atlas: Atlas, plan: OccupancyMap, sensor: FloatArray) -> list[Any]:
-    """The isovist of the sensor; gives what a legend should explain."""
+def _draw_view(axes: "Axes", atlas: Atlas, plan: OccupancyMap, sensor: FloatArray) -> list[Any]:
+    """Shade what the sensor can see; return its legend entry."""
     (patch,) = draw_isovist(axes, plan, sensor[:2], atlas.settings.reach)
     patch.set_label("isovist")
     return [patch]
 
 
-def _dot(colour: str, label: str, marker: Any = "o") -> Any:
-    """A symbol of a legend."""
+def _symbol(colour: str, label: str, marker: Any = "o") -> Any:
+    """Make a symbol of a legend."""
     from matplotlib.lines import Line2D
 
     style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": "", "label": label}

@@ -1,7 +1,7 @@
-"""Drawing maps of cells, and what can be seen in them."""
+"""Draw grid maps, and what can be seen in them."""
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,27 +9,27 @@ from numpy.typing import NDArray
 from isovist.arrays import FloatArray
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.poses import unit_vectors
-from isovist.report.figures.figures import DPI, SECOND, show_between
+from isovist.report.figures.figures import SECOND, show_between
+from isovist.report.settings import FIGURE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SHADES = {
     Cell.FREE: (1.0, 1.0, 1.0, 1.0),
     Cell.OCCUPIED: (0.13, 0.19, 0.24, 1.0),
     Cell.UNKNOWN: (0.88, 0.905, 0.92, 1.0),
 }
-CLEAR = (1.0, 1.0, 1.0, 0.0)
-THINNEST = 2.0
-"""Width of the thinnest wall in a picture, in pixels."""
-RAYS = 1440
-"""Of an isovist: one every quarter of a degree."""
+TRANSPARENT = (1.0, 1.0, 1.0, 0.0)
 
 
 def draw_cells(
-    axes: Any, world: OccupancyMap, low: Any = None, high: Any = None, *, walls: bool = False
+    axes: "Axes", world: OccupancyMap, low: Any = None, high: Any = None, *, walls: bool = False
 ) -> Any:
     """Draw a grid map between two corners in m: free white, walls dark, unknown grey.
 
-    Where a cell is smaller than `THINNEST` pixels, several are drawn as one, which is a wall if
-    one of them is.  Axes must have their place in the figure already.
+    If a cell is narrower than `min_wall_px`, several are drawn as one, which is a wall if one of
+    them is.  The axes must have their place in the figure already.
 
     Args:
         axes: Axes to draw into.
@@ -40,14 +40,14 @@ def draw_cells(
     """
     if low is None or high is None:
         low, high = known_bounds(world)
-    wide, tall = axes.get_position().size * axes.figure.get_size_inches() * DPI
+    wide, tall = axes.bbox.size  # in pixels
     per_metre = min(wide / (high[0] - low[0]), tall / (high[1] - low[1]))
-    together = max(1, math.ceil(THINNEST / (world.resolution * per_metre)))
-    shades = SHADES | {Cell.FREE: CLEAR, Cell.UNKNOWN: CLEAR} if walls else SHADES
+    cells_per_side = max(1, math.ceil(FIGURE.min_wall_px / (world.resolution * per_metre)))
+    shades = SHADES | dict.fromkeys((Cell.FREE, Cell.UNKNOWN), TRANSPARENT) if walls else SHADES
     table = np.array([shades[cell] for cell in sorted(shades)])
-    cells = coarse(world.cells, together)
+    cells = coarse(world.cells, cells_per_side)
     image = draw_raster(
-        axes, world, table[cells], together * world.resolution,
+        axes, world, table[cells], cells_per_side * world.resolution,
         interpolation="nearest", zorder=1.5 if walls else 0.5,
     )  # fmt: skip
     axes.set_facecolor(SHADES[Cell.UNKNOWN])
@@ -55,19 +55,20 @@ def draw_cells(
     return image
 
 
-def coarse(cells: NDArray[np.uint8], together: int) -> NDArray[np.uint8]:
+def coarse(cells: NDArray[np.uint8], cells_per_side: int) -> NDArray[np.uint8]:
     """Merge square blocks of cells: a wall if any cell is one, else free if any cell is free."""
-    if together == 1:
+    if cells_per_side == 1:
         return cells
-    height, width = (-(-n // together) * together for n in cells.shape)
+    height, width = (-(-n // cells_per_side) * cells_per_side for n in cells.shape)
     padded = np.full((height, width), Cell.UNKNOWN, dtype=np.uint8)
     padded[: cells.shape[0], : cells.shape[1]] = cells
-    squares = padded.reshape(height // together, together, width // together, together)
-    wall, free = ((squares == cell).any(axis=(1, 3)) for cell in (Cell.OCCUPIED, Cell.FREE))
+    side = cells_per_side
+    blocks = padded.reshape(height // side, side, width // side, side)
+    wall, free = ((blocks == cell).any(axis=(1, 3)) for cell in (Cell.OCCUPIED, Cell.FREE))
     return np.where(wall, Cell.OCCUPIED, np.where(free, Cell.FREE, Cell.UNKNOWN)).astype(np.uint8)
 
 
-def draw_raster(axes: Any, world: OccupancyMap, table: Any, side: float, **style: Any) -> Any:
+def draw_raster(axes: "Axes", world: OccupancyMap, table: Any, side: float, **style: Any) -> Any:
     """Draw values or colours of squares with a side in m, aligned with the cells of a map."""
     from matplotlib.transforms import Affine2D
 
@@ -95,9 +96,10 @@ def known_size(world: OccupancyMap) -> Any:
     return high - low
 
 
-def draw_isovist(axes: Any, world: OccupancyMap, point: FloatArray, reach: float) -> Any:
+def draw_isovist(axes: "Axes", world: OccupancyMap, point: FloatArray, reach: float) -> Any:
     """Shade the region that can be seen from a point within a reach in m."""
-    along = unit_vectors(2.0 * np.pi * np.arange(RAYS) / RAYS)
+    count = FIGURE.isovist_rays
+    along = unit_vectors(2.0 * np.pi * np.arange(count) / count)
     ranges = world.cast(point, along, maximum=reach).ranges
     outline = point + ranges[:, None] * along
     return axes.fill(*outline.T, color=SECOND, alpha=0.13, linewidth=0.0, zorder=1.0)

@@ -1,8 +1,8 @@
-"""Drawing drives of a lost robot: the rivals as they die, in a picture or as it happens."""
+"""Draw drives of a lost robot, as a picture or an animation: rivals, and when they end."""
 
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image
@@ -26,21 +26,16 @@ from isovist.report.figures.figures import (
     to_bytes,
 )
 from isovist.report.figures.robots import draw_ends, draw_robot, draw_truth, open_cross
+from isovist.report.settings import DRIVE_FIGURE
 from isovist.simulation.lost_robot import Run
 from isovist.simulation.robot import Step
 from isovist.storage.files import replace_file
 
-PANELS = 4
-"""Moments in a picture: the start, the end, and those between."""
-FRAMES = 60
-"""Most frames of an animation."""
-SECONDS, HELD = 0.2, 2.5
-"""Of a frame, and of the first and the last one."""
-FAINT = 0.35
-"""Least opacity of a rival."""
-SAME = 1.0
-"""A place of the start is still possible when an estimate is this near to it, in m."""
-DEAD = "#9aa7b0"
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+REFUTED = "#9aa7b0"
 
 
 def save_run(world: OccupancyMap, run: Run, path: Path) -> None:
@@ -52,10 +47,10 @@ def save_run(world: OccupancyMap, run: Run, path: Path) -> None:
         save(draw_run(world, run), path)
 
 
-def draw_run(world: OccupancyMap, run: Run) -> Any:
+def draw_run(world: OccupancyMap, run: Run) -> "Figure":
     """Draw a few moments of a drive side by side."""
-    chosen = np.unique(np.linspace(0, len(run.steps) - 1, PANELS).astype(np.int64))
-    steps = [run.steps[k] for k in chosen]
+    indices = np.unique(np.linspace(0, len(run.steps) - 1, DRIVE_FIGURE.panels).astype(np.int64))
+    steps = [run.steps[k] for k in indices]
     across, up = known_size(world)
     shape = float(up / across)
     columns = len(steps) if shape > 1.2 else min(2, len(steps))
@@ -72,42 +67,42 @@ def draw_run(world: OccupancyMap, run: Run) -> Any:
     return figure
 
 
-def draw_step(axes: Any, world: OccupancyMap, run: Run, step: Step) -> None:
+def draw_step(axes: "Axes", world: OccupancyMap, run: Run, step: Step) -> None:
     """Draw a moment of a drive: paths driven and proposed, poses possible and refuted."""
     draw_cells(axes, world)
     size = 0.035 * float(known_size(world).max())
     past = run.steps[: run.steps.index(step) + 1]
     axes.plot(*np.array([s.truth.vector[:2] for s in past]).T, color=INK, linewidth=1.6, zorder=4)
     for pose in _refuted(past):
-        axes.plot(pose.x, pose.y, "x", color=DEAD, markersize=6, mew=1.6, zorder=3)
+        axes.plot(pose.x, pose.y, "x", color=REFUTED, markersize=6, mew=1.6, zorder=3)
     belief = step.belief
     best = belief.best
     if best is not None:
         for rival in belief.estimates[1:] if belief.verdict is not Verdict.UNIQUE else ():
-            likely = rival.probability / max(best.probability, 1e-9)
-            faint = max(FAINT, min(1.0, likely))
-            draw_robot(axes, rival.pose, RIVAL, size, alpha=faint, zorder=4.5)
+            ratio = rival.probability / max(best.probability, 1e-9)
+            opacity = max(DRIVE_FIGURE.min_opacity, min(1.0, ratio))
+            draw_robot(axes, rival.pose, RIVAL, size, alpha=opacity, zorder=4.5)
         pose = Pose.from_vector(best.pose.vector[:3])
         points = (pose @ step.scan.T_robot_sensor).apply(step.scan.endpoints)
         draw_ends(axes, points, {SECOND: np.ones(len(points), dtype=np.bool_)})
         draw_robot(axes, best.pose, BEST, size)
-    ahead = _ahead(run, step)
-    if ahead is not None:
-        axes.plot(*ahead.T, "--", color=ACCENT, linewidth=1.2, zorder=4)
+    path = _proposed_path(run, step)
+    if path is not None:
+        axes.plot(*path.T, "--", color=ACCENT, linewidth=1.2, zorder=4)
     draw_truth(axes, step.truth)
     axes.set_title(_title(step), fontsize=10)
     axes.tick_params(labelsize=8, color=SOFT)
 
 
-def _explain(figure: Any) -> None:
-    """A line of symbols below the panels."""
+def _explain(figure: "Figure") -> None:
+    """Add a legend below the panels."""
     from matplotlib.lines import Line2D
 
     symbols = (
         ("best place", {"color": BEST, "marker": "p", "linestyle": "", "markeredgecolor": INK}),
         ("rival", {"color": RIVAL, "marker": "p", "linestyle": "", "markeredgecolor": INK}),
         ("its scan", {"color": SECOND, "marker": ".", "linestyle": ""}),
-        ("refuted", {"color": DEAD, "marker": "x", "linestyle": ""}),
+        ("refuted", {"color": REFUTED, "marker": "x", "linestyle": ""}),
         ("truth", {"color": INK, "marker": open_cross(), "markersize": 14, "linestyle": ""}),
         ("driven", {"color": INK}),
         ("proposed", {"color": ACCENT, "linestyle": "--"}),
@@ -116,15 +111,16 @@ def _explain(figure: Any) -> None:
 
 
 def _refuted(past: tuple[Step, ...]) -> list[AnyPose]:
-    """Where the robot would be now from the places of the start that are possible no more."""
+    """Return the poses that follow from places of the start that are no longer possible."""
     first, last = past[0], past[-1]
     motion = first.truth.inverse @ last.truth
-    carried = [estimate.pose @ motion for estimate in first.belief.estimates]
-    alive = last.belief.estimates[: 1 if last.belief.verdict is Verdict.UNIQUE else None]
+    candidates = [estimate.pose @ motion for estimate in first.belief.estimates]
+    reach = DRIVE_FIGURE.same_place_m
+    possible = last.belief.estimates[: 1 if last.belief.verdict is Verdict.UNIQUE else None]
     return [
         pose
-        for pose in carried
-        if all(np.hypot(pose.x - e.pose.x, pose.y - e.pose.y) > SAME for e in alive)
+        for pose in candidates
+        if all(np.hypot(pose.x - e.pose.x, pose.y - e.pose.y) > reach for e in possible)
     ]
 
 
@@ -133,13 +129,13 @@ def _title(step: Step) -> str:
     verdict = belief.verdict.value
     if belief.verdict is not Verdict.UNIQUE:
         others = len(belief.estimates) - 1
-        more = " or more" if others >= LocalizationSettings().listed - 1 else ""
-        verdict = f"{verdict}: {others}{more} rival{'s' if others != 1 else ''}"
+        open_end = " or more" if others >= LocalizationSettings().listed - 1 else ""
+        verdict = f"{verdict}: {others}{open_end} rival{'s' if others != 1 else ''}"
     return f"after {step.distance:.1f} m\n{verdict}"
 
 
-def _ahead(run: Run, step: Step) -> FloatArray | None:
-    """Corners of the way that the robot is on, or about to take, in the world."""
+def _proposed_path(run: Run, step: Step) -> FloatArray | None:
+    """Return the corners of the path that the robot follows next, in the world; None if none."""
     k = run.steps.index(step)
     proposal = run.steps[k + 1].proposal if k + 1 < len(run.steps) else None
     if proposal is None:
@@ -149,12 +145,12 @@ def _ahead(run: Run, step: Step) -> FloatArray | None:
 
 
 def _animate(world: OccupancyMap, run: Run, path: Path) -> None:
-    """One frame for each update."""
+    """Write an animation with a frame for each update, or for every N-th of a long drive."""
     across, up = known_size(world)
     shape = float(up / across)
     width = 7.0 if shape < 1.0 else 5.0
-    every = -(-len(run.steps) // FRAMES)
-    steps = [*run.steps[:-1:every], run.steps[-1]]
+    stride = -(-len(run.steps) // DRIVE_FIGURE.max_frames)
+    steps = [*run.steps[:-1:stride], run.steps[-1]]
     images = []
     for step in steps:
         figure = new_figure(width, width * min(shape, 1.8) + 1.4)
@@ -162,8 +158,8 @@ def _animate(world: OccupancyMap, run: Run, path: Path) -> None:
         _explain(figure)
         images.append(Image.open(BytesIO(to_bytes(figure, "png", 110))).convert("RGB"))
     frames = _in_one_palette(images)
-    times = [int(1e3 * SECONDS)] * len(frames)
-    times[0] = times[-1] = int(1e3 * HELD)
+    times = [int(1e3 * DRIVE_FIGURE.frame_s)] * len(frames)
+    times[0] = times[-1] = int(1e3 * DRIVE_FIGURE.end_frame_s)
     film = BytesIO()
     frames[0].save(
         film, format="GIF", save_all=True, append_images=frames[1:], duration=times, loop=0
@@ -172,11 +168,11 @@ def _animate(world: OccupancyMap, run: Run, path: Path) -> None:
 
 
 def _in_one_palette(images: list[Image.Image]) -> list[Image.Image]:
-    """Images with the colours of the first, the middle and the last: places come and go."""
-    some = [images[0], images[len(images) // 2], images[-1]]
+    """Return images in one palette, that of the first, the middle and the last image."""
+    samples = [images[0], images[len(images) // 2], images[-1]]
     width, height = images[0].size
-    together = Image.new("RGB", (width, len(some) * height))
-    for k, image in enumerate(some):
-        together.paste(image, (0, k * height))
-    palette = together.quantize(255, Image.Quantize.FASTOCTREE)  # keeps what is small and rare
+    palette_source = Image.new("RGB", (width, len(samples) * height))
+    for k, image in enumerate(samples):
+        palette_source.paste(image, (0, k * height))
+    palette = palette_source.quantize(255, Image.Quantize.FASTOCTREE)  # keeps rare colours
     return [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]

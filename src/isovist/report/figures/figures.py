@@ -1,27 +1,30 @@
-"""Making and saving figures; Matplotlib is imported only when one is asked for."""
+"""Make and save figures; Matplotlib is imported only when a figure is made."""
 
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isovist.errors import InputError, MissingExtraError
+from isovist.report.settings import FIGURE
 from isovist.storage.files import replace_file
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 PAPER, INK, ACCENT, SOFT, SECOND = "#ffffff", "#22303c", "#d1495b", "#c9d3da", "#2e7da6"
 THIRD = "#e0a030"
-DPI = 150
-"""Pixels per inch of a picture."""
 
 
-def new_figure(width: float, height: float) -> Any:
+def new_figure(width: float, height: float) -> "Figure":
     """Create an empty figure of a size in inches that needs no screen."""
     with MissingExtraError.unless_found("A picture", "figures"):
         from matplotlib.figure import Figure
-    return Figure(figsize=(width, height), dpi=DPI, layout="constrained", facecolor=PAPER)
+    return Figure(figsize=(width, height), dpi=FIGURE.dpi, layout="constrained", facecolor=PAPER)
 
 
-def show_between(axes: Any, low: Any, high: Any) -> None:
+def show_between(axes: "Axes", low: Any, high: Any) -> None:
     """Set the axes to show the area between two 2D corners in m, true to scale."""
     lengths = {"aspect": "equal", "xlabel": "x (m)", "ylabel": "y (m)"}
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), **lengths)
@@ -32,19 +35,18 @@ def can_draw() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def check_suffix(path: Path | None, *more: str) -> None:
+def check_suffix(path: Path | None, *formats: str) -> None:
     """Raise an error for a picture format that cannot be written, before the work begins.
 
-    Where no figure is wanted, the path is `None`; `more` are formats beside those of `save`.
+    The path is `None` if no figure is wanted; `formats` are suffixes beside those of `save`.
     """
-    *most, last = (".png", ".pdf", ".svg", *more)
-    if path is not None and path.suffix.lower() not in (*most, last):
-        raise InputError(
-            f"{path}: a picture must end in {', '.join(most)} or {last}.", code="unknown_format"
-        )
+    suffixes = (".png", ".pdf", ".svg", *formats)
+    if path is not None and path.suffix.lower() not in suffixes:
+        choice = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+        raise InputError(f"{path}: a picture must end in {choice}.", code="unknown_format")
 
 
-def explain_below(figure: Any, handles: Any) -> None:
+def explain_below(figure: "Figure", handles: Any) -> None:
     """Add a legend below all axes, so that it hides nothing, in as many rows as it needs."""
     labels = [handle.get_label() for handle in handles]
     letters = sum(len(label) + 7 for label in labels)
@@ -55,17 +57,18 @@ def explain_below(figure: Any, handles: Any) -> None:
     )  # fmt: skip
 
 
-def to_bytes(figure: Any, kind: str, dpi: float = DPI) -> bytes:
+def to_bytes(figure: "Figure", kind: str, dpi: float = FIGURE.dpi) -> bytes:
     """Render a figure as the content of a png, pdf or svg file."""
     # Axes that are true to scale find their place in a second pass, which saving makes.
-    if figure.axes:
-        figure.get_layout_engine().execute(figure)
+    engine = figure.get_layout_engine()
+    if figure.axes and engine is not None:
+        engine.execute(figure)
     stream = BytesIO()
     figure.savefig(stream, format=kind, dpi=dpi)
     return stream.getvalue()
 
 
-def save(figure: Any, path: Path) -> None:
+def save(figure: "Figure", path: Path) -> None:
     """Write a figure to a file, all or nothing; the suffix sets the format."""
     check_suffix(path)
     replace_file(path, to_bytes(figure, path.suffix.lower()[1:]), parents=True)

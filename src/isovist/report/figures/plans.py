@@ -1,7 +1,7 @@
-"""Drawing maps of segments and descriptors into axes."""
+"""Draw segment maps and descriptors into axes."""
 
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,8 +11,11 @@ from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.poses import unit_vectors
 from isovist.report.figures.figures import ACCENT, INK, SECOND, show_between
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def draw_map(axes: Any, world: SegmentMap) -> Any:
+
+def draw_map(axes: "Axes", world: SegmentMap) -> Any:
     """Draw the walls of a map as lines, in m."""
     from matplotlib.collections import LineCollection
 
@@ -25,7 +28,7 @@ def draw_map(axes: Any, world: SegmentMap) -> Any:
     return lines
 
 
-def draw_isovist(axes: Any, world: SegmentMap, point: FloatArray) -> Any:
+def draw_isovist(axes: "Axes", world: SegmentMap, point: FloatArray) -> Any:
     """Shade the region that can be seen from a point."""
     outline = outline_of(world, point)
     return axes.fill(*outline.T, color=SECOND, alpha=0.14, linewidth=0.0)
@@ -41,7 +44,7 @@ def outline_of(world: SegmentMap, point: FloatArray) -> FloatArray:
 
 
 def draw_petals(
-    axes: Any, basis: DirectionalBasis, F: FloatArray, origin: FloatArray, size: float
+    axes: "Axes", basis: DirectionalBasis, F: FloatArray, origin: FloatArray, size: float
 ) -> Any:
     """Draw each channel of F as a petal along its direction; the largest is `size` m long."""
     lengths = size * F / F.max()
@@ -56,7 +59,7 @@ def draw_petals(
     return artists
 
 
-def draw_weights(axes: Any, basis: DirectionalBasis) -> Any:
+def draw_weights(axes: "Axes", basis: DirectionalBasis) -> Any:
     """Draw the weights w_i(θ) in polar axes."""
     theta = np.linspace(0.0, 2.0 * np.pi, 721)
     lines = axes.plot(theta, basis.weights(unit_vectors(theta)), linewidth=1.4)

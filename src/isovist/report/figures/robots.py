@@ -1,6 +1,6 @@
-"""Drawing robots, beams and places onto a plan."""
+"""Draw robots, beams and places onto a plan."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,14 +9,23 @@ from isovist.localization.answer import Estimate, Proof
 from isovist.poses import AnyPose, Pose
 from isovist.report.figures.figures import ACCENT, INK, PAPER, SECOND
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 BODY = np.array([[0.65, 0.0], [0.2, 0.36], [-0.45, 0.36], [-0.45, -0.36], [0.2, -0.36]])
 """Outline of a robot of length 1.1 that looks along x: a box with a nose."""
-FITS, ASTRAY, PLAIN = SECOND, ACCENT, "#9aa7b0"
-"""Beams that fit, that do not, and that say nothing; or for the first place and for the second."""
+FITS, ASTRAY, NEUTRAL = SECOND, ACCENT, "#9aa7b0"
+"""Colours of beams that fit, that do not, and that favour neither place."""
 
 
 def draw_robot(
-    axes: Any, pose: AnyPose, colour: str, size: float, *, alpha: float = 1.0, zorder: float = 5.0
+    axes: "Axes",
+    pose: AnyPose,
+    colour: str,
+    size: float,
+    *,
+    alpha: float = 1.0,
+    zorder: float = 5.0,
 ) -> Any:
     """Draw a robot of `size` m with a nose along its heading."""
     from matplotlib.patches import Polygon
@@ -27,7 +36,7 @@ def draw_robot(
     return axes.add_patch(body)
 
 
-def mark(axes: Any, pose: AnyPose, text: str, zorder: float = 8.0) -> Any:
+def mark(axes: "Axes", pose: AnyPose, text: str, zorder: float = 8.0) -> Any:
     """Write a short text beside a robot."""
     style = {"boxstyle": "round,pad=0.15", "facecolor": PAPER, "edgecolor": "none", "alpha": 0.8}
     return axes.annotate(
@@ -36,7 +45,7 @@ def mark(axes: Any, pose: AnyPose, text: str, zorder: float = 8.0) -> Any:
     )  # fmt: skip
 
 
-def draw_ellipse(axes: Any, estimate: Estimate, colour: str) -> Any:
+def draw_ellipse(axes: "Axes", estimate: Estimate, colour: str) -> Any:
     """Draw the 95 % confidence ellipse of a position."""
     from matplotlib.patches import Ellipse
 
@@ -48,7 +57,7 @@ def draw_ellipse(axes: Any, estimate: Estimate, colour: str) -> Any:
     return axes.add_patch(ellipse)
 
 
-def draw_regions(axes: Any, proof: Proof, colour: str) -> Any:
+def draw_regions(axes: "Axes", proof: Proof, colour: str) -> Any:
     """Draw the discs that a proof cannot exclude as places of the robot."""
     from matplotlib.collections import EllipseCollection
 
@@ -61,7 +70,7 @@ def draw_regions(axes: Any, proof: Proof, colour: str) -> Any:
     return axes.add_collection(discs, autolim=False)
 
 
-def draw_truth(axes: Any, truth: AnyPose) -> Any:
+def draw_truth(axes: "Axes", truth: AnyPose) -> Any:
     """Draw a cross at the true pose, open in the middle so that it hides no estimate."""
     return axes.plot(
         truth.x, truth.y, marker=open_cross(), color=INK, markersize=28, markeredgewidth=1.8,
@@ -73,25 +82,26 @@ def open_cross() -> Any:
     """Return a marker of four strokes around a free middle."""
     from matplotlib.path import Path
 
-    strokes = [r * np.array(way) for way in ((1, 0), (0, 1), (-1, 0), (0, -1)) for r in (0.6, 1.0)]
+    directions = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)])
+    strokes = [r * direction for direction in directions for r in (0.6, 1.0)]
     return Path(np.array(strokes), [Path.MOVETO, Path.LINETO] * 4)
 
 
-def draw_ends(axes: Any, points: FloatArray, colours: dict[str, BoolArray]) -> None:
+def draw_ends(axes: "Axes", points: FloatArray, colours: dict[str, BoolArray]) -> None:
     """Draw ends of beams in the world, in m, shape (m, d), in the colours of their masks."""
-    for colour, chosen in colours.items():
-        if chosen.any():
-            axes.plot(*points[chosen, :2].T, ".", color=colour, markersize=3.2, zorder=3)
+    for colour, mask in colours.items():
+        if mask.any():
+            axes.plot(*points[mask, :2].T, ".", color=colour, markersize=3.2, zorder=3)
 
 
-def draw_beams(axes: Any, origin: FloatArray, points: FloatArray, colours: Any) -> None:
+def draw_beams(axes: "Axes", origin: FloatArray, points: FloatArray, colours: Any) -> None:
     """Draw beams from the sensor to their ends, as thin lines with dots."""
     from matplotlib.collections import LineCollection
 
-    for colour, chosen in colours.items():
-        lines = [(origin[:2], point) for point in points[chosen, :2]]
-        faint = min(0.3, 40.0 / len(points))
+    for colour, mask in colours.items():
+        lines = [(origin[:2], point) for point in points[mask, :2]]
+        opacity = min(0.3, 40.0 / len(points))
         axes.add_collection(
-            LineCollection(lines, colors=colour, linewidths=0.6, alpha=faint, zorder=2)
+            LineCollection(lines, colors=colour, linewidths=0.6, alpha=opacity, zorder=2)
         )
     draw_ends(axes, points, colours)

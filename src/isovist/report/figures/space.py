@@ -1,6 +1,6 @@
-"""Drawing maps in space: a slice at the height of the sensor, and walls seen at an angle."""
+"""Draw 3D maps: a slice at the height of the sensor, and an oblique view of the walls."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,39 +11,34 @@ from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import Pose, Pose3
 from isovist.report.figures.figures import INK, THIRD
 from isovist.report.figures.robots import ASTRAY, BODY, FITS
+from isovist.report.settings import SLICE
 
-SLAB = 0.3
-"""What a slice shows above and below the sensor, in m."""
-NEAR = 7.0
-"""What the view at an angle shows around the sensor, in m."""
-CUT = 1.0
-"""How far above the sensor walls are cut off there, in m."""
-LOOK = np.radians(50.0), np.radians(-60.0)
-"""Down and around, of the view at an angle, in rad."""
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def slice_of(world: VoxelMap, z: float) -> OccupancyMap:
-    """Return a 2D slice of a 3D map at height z in m, with the walls within `SLAB` of it."""
+    """Return a 2D slice of a 3D map at height z in m, with the walls a little above and below."""
     level = int(np.clip((z - world.corner[2]) / world.resolution, 0, world.shape[0] - 1))
-    reach = max(1, round(SLAB / world.resolution))
+    reach = max(1, round(SLICE.half_height_m / world.resolution))
     low = max(level - reach, 0)
-    around = world.grid.array(low, level + reach + 1)
-    cells = around[level - low].copy()
-    cells[(around == Cell.OCCUPIED).any(axis=0)] = Cell.OCCUPIED
+    slab = world.grid.array(low, level + reach + 1)
+    cells = slab[level - low].copy()
+    cells[(slab == Cell.OCCUPIED).any(axis=0)] = Cell.OCCUPIED
     if not (cells == Cell.FREE).any():
         raise InputError(f"The map has no free cell at a height of {z:g} m.", code="empty")
     return OccupancyMap(cells, world.resolution, Pose(world.corner[0], world.corner[1]))
 
 
 def draw_oblique(
-    axes: Any,
+    axes: "Axes",
     world: VoxelMap,
     points: FloatArray,
     fits: BoolArray,
     robot: Pose3,
     sensor: FloatArray,
 ) -> None:
-    """Draw the walls around the sensor, cut off above it, and the returns, seen at an angle.
+    """Draw the walls around the sensor, without those far above it, and the returns, obliquely.
 
     Args:
         axes: Axes to draw into.
@@ -53,12 +48,12 @@ def draw_oblique(
         robot: T_world_robot.
         sensor: Position of the sensor in the world, in m, shape (3,).
     """
-    walls = world.centres(world.grid.walls())
+    walls, top = world.centres(world.grid.walls()), sensor[2] + SLICE.above_sensor_m
     walls, good, bad = (
-        p[(np.hypot(*(p - sensor)[:, :2].T) <= NEAR) & (p[:, 2] <= sensor[2] + CUT)]
+        p[(np.hypot(*(p - sensor)[:, :2].T) <= SLICE.reach_m) & (p[:, 2] <= top)]
         for p in (walls, points[fits], points[~fits])
     )
-    down, around = LOOK
+    down, around = SLICE.down_rad, SLICE.around_rad
     side = np.array([-np.sin(around), np.cos(around), 0.0])
     away = np.array([-np.cos(around), -np.sin(around), 0.0])
     up = np.sin(down) * away + np.cos(down) * np.array([0.0, 0.0, 1.0])
@@ -66,10 +61,10 @@ def draw_oblique(
     flat = np.stack([side, up], axis=1)
     if len(walls):
         deep = float(walls[:, 2].min()) - 1.0  # so that the floor is pale, not white
-        shades = {"c": walls[:, 2], "cmap": "bone_r", "vmin": deep}
-        axes.scatter(*(walls @ flat).T, s=3.0, linewidths=0.0, **shades)
-    for some, colour in ((bad, ASTRAY), (good, FITS)):
-        axes.plot(*(some @ flat).T, ".", color=colour, markersize=1.8, alpha=0.8)
+        x, y = (walls @ flat).T
+        axes.scatter(x, y, s=3.0, c=walls[:, 2], cmap="bone_r", vmin=deep, linewidths=0.0)
+    for ends, colour in ((bad, ASTRAY), (good, FITS)):
+        axes.plot(*(ends @ flat).T, ".", color=colour, markersize=1.8, alpha=0.8)
     outline = robot.apply(np.column_stack([0.8 * BODY, np.zeros(len(BODY))]))
     axes.fill(*(outline @ flat).T, facecolor=THIRD, edgecolor=INK, linewidth=0.9, zorder=5)
     axes.set(aspect="equal", title="Walls and returns, at an angle")
@@ -78,8 +73,8 @@ def draw_oblique(
     _draw_scale(axes)
 
 
-def _draw_scale(axes: Any) -> None:
-    """A bar of 2 m below what is drawn: the view at an angle keeps lengths from left to right."""
+def _draw_scale(axes: "Axes") -> None:
+    """Draw a bar of 2 m below the view, which is true to scale from left to right."""
     (left, _), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     low = bottom - 0.04 * (top - bottom)
     axes.plot([left, left + 2.0], [low, low], color=INK, linewidth=2.0, solid_capstyle="butt")

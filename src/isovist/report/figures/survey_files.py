@@ -1,4 +1,4 @@
-"""Surveys as files: values (.npz), shapes (.geojson), or a page with everything (.html)."""
+"""Write surveys to files: values (.npz), shapes (.geojson), or a page (.html)."""
 
 import json
 from collections.abc import Sequence

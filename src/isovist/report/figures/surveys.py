@@ -1,8 +1,8 @@
-"""Surveys as pictures."""
+"""Draw surveys."""
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,21 +12,23 @@ from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.report.comparisons import difference_text
 from isovist.report.figures.cells import draw_cells, draw_raster
 from isovist.report.figures.figures import ACCENT, INK, PAPER, new_figure, show_between
-from isovist.report.surveys import LISTED, percent, sensor_words
+from isovist.report.settings import FIGURE, TEXT
+from isovist.report.surveys import percent, sensor_words
 from isovist.surveying.areas import Reason
 from isovist.surveying.lattice import lattice_of
 from isovist.surveying.survey import Survey
 
-STROKES = 900
-"""Most strokes of the weakest direction."""
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-DOTS = {"s": 14, "marker": "s", "linewidths": 0}
-"""Nodes in space, from above."""
-GOOD = 0.8
-"""Strokes are drawn where less than this share is unique."""
+"""Labels of the uncertainty, in m."""
+DOTS: dict[str, Any] = {"s": 14, "marker": "s", "linewidths": 0}
+"""Style of the nodes of a 3D map, from above."""
 
 
-def draw_surveys(atlas: Atlas, surveys: Sequence[Survey]) -> Any:
+def draw_surveys(atlas: Atlas, surveys: Sequence[Survey]) -> "Figure":
     """Draw one survey, or where a single scan is enough with each of two sensors."""
     if len(surveys) == 1:
         return draw_survey(atlas, surveys[0])
@@ -43,7 +45,7 @@ def draw_surveys(atlas: Atlas, surveys: Sequence[Survey]) -> Any:
     return figure
 
 
-def draw_survey(atlas: Atlas, survey: Survey) -> Any:
+def draw_survey(atlas: Atlas, survey: Survey) -> "Figure":
     """Draw the share of unique answers, the uncertainty and the aliases of a survey, from above."""
     low, high = _bounds(survey)
     wide, tall = high - low
@@ -65,28 +67,28 @@ def draw_survey(atlas: Atlas, survey: Survey) -> Any:
     return figure
 
 
-def _draw_verdicts(axes: Any, atlas: Atlas, survey: Survey) -> None:
+def _draw_verdicts(axes: "Axes", atlas: Atlas, survey: Survey) -> None:
     label = "share of headings answered “unique”"
     _draw_nodes(axes, atlas, survey, survey.unique_share, label, cmap="RdYlBu", vmin=0, vmax=1)
     axes.set_title("Where one scan is enough")
     _mark_areas(axes, survey)
 
 
-def _draw_uncertainty(axes: Any, atlas: Atlas, survey: Survey) -> None:
+def _draw_uncertainty(axes: "Axes", atlas: Atlas, survey: Survey) -> None:
     from matplotlib.colors import LogNorm
 
     summary = survey.summary
     # From 2 cm up, so that noise in a well held place is not shown as a difference.
-    most = max(0.5, float(summary.sigma_m.max()))
+    largest = max(0.5, float(summary.sigma_m.max()))
     values, label = np.maximum(summary.sigma_m, TICKS[0]), "σ along the worst axis (m)"
-    norm = LogNorm(TICKS[0], most)
+    norm = LogNorm(TICKS[0], largest)
     scale = _draw_nodes(axes, atlas, survey, values, label, cmap="YlOrRd", norm=norm)
-    ticks = [tick for tick in TICKS if tick <= most]
+    ticks = [tick for tick in TICKS if tick <= largest]
     scale.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks], minor=False)
     scale.minorticks_off()
     axes.set_title("How firmly a fit holds, and the weakest direction")
-    bad = survey.unique_share < GOOD
-    step = max(1, math.ceil(math.sqrt(np.count_nonzero(bad) / STROKES)))
+    bad = survey.unique_share < FIGURE.stroke_share
+    step = max(1, math.ceil(math.sqrt(np.count_nonzero(bad) / FIGURE.max_strokes)))
     bad &= (np.stack(_lattice(atlas, survey)) % step == 0).all(axis=0)
     low, high = _bounds(survey)
     # Readable, whatever the size of the site.
@@ -98,11 +100,11 @@ def _draw_uncertainty(axes: Any, atlas: Atlas, survey: Survey) -> None:
     )  # fmt: skip
 
 
-def _draw_aliases(axes: Any, atlas: Atlas, survey: Survey) -> None:
+def _draw_aliases(axes: "Axes", atlas: Atlas, survey: Survey) -> None:
     values, label = survey.summary.alias_similarity, "similarity of the best distant alias"
     _draw_nodes(axes, atlas, survey, values, label, cmap="PuBuGn", vmin=0, vmax=1)
     axes.set_title("What it can be mistaken for")
-    for area in survey.areas[:LISTED]:
+    for area in survey.areas[: TEXT.max_areas]:
         if area.reason is Reason.ALIASED and area.alias is not None:
             arrow = {"arrowstyle": "-|>", "color": ACCENT, "linewidth": 1.4, "shrinkA": 7}
             arrow |= {"connectionstyle": "arc3,rad=0.15"}
@@ -111,9 +113,9 @@ def _draw_aliases(axes: Any, atlas: Atlas, survey: Survey) -> None:
 
 
 def _draw_nodes(
-    axes: Any, atlas: Atlas, survey: Survey, values: FloatArray, label: str, **colours: Any
+    axes: "Axes", atlas: Atlas, survey: Survey, values: FloatArray, label: str, **colours: Any
 ) -> Any:
-    """Values around the nodes, in the plane under the walls; gives the bar of colours."""
+    """Draw values around the nodes, on a 2D map under the walls; return the bar of colours."""
     world = atlas.world
     if isinstance(world, OccupancyMap):
         draw_cells(axes, world)
@@ -124,27 +126,34 @@ def _draw_nodes(
         image = draw_raster(axes, world, table, survey.spacing, **colours)
         draw_cells(axes, world, *_bounds(survey), walls=True)
     else:
-        image = axes.scatter(*survey.places[:, :2].T, c=values, **DOTS, **colours)
+        x, y = survey.places[:, :2].T
+        image = axes.scatter(x, y, c=values, **DOTS, **colours)
         axes.set(aspect="equal", xlabel="x (m)", ylabel="y (m)")
     show_between(axes, *_bounds(survey))
     return axes.figure.colorbar(image, ax=axes, shrink=0.8, label=label)
 
 
 def _lattice(atlas: Atlas, survey: Survey) -> tuple[IntArray, IntArray]:
-    """Row and column of each node in the lattice of nodes, both of shape (N,)."""
+    """Return the row and column of each node in the lattice of nodes, each of shape (N,)."""
     rows, columns = lattice_of(atlas)[survey.nodes, -2:].T
     return rows, columns
 
 
-def _mark_areas(axes: Any, survey: Survey) -> None:
-    """The number of each area in a circle."""
-    style = {"color": INK, "fontsize": 9, "ha": "center", "va": "center", "zorder": 6}
+def _mark_areas(axes: "Axes", survey: Survey) -> None:
+    """Write the number of each area in a circle."""
+    style: dict[str, Any] = {
+        "color": INK,
+        "fontsize": 9,
+        "ha": "center",
+        "va": "center",
+        "zorder": 6,
+    }
     circle = {"boxstyle": "circle,pad=0.25", "facecolor": PAPER, "edgecolor": INK}
-    for k, area in enumerate(survey.areas[:LISTED]):
+    for k, area in enumerate(survey.areas[: TEXT.max_areas]):
         axes.text(area.x, area.y, str(k + 1), bbox=circle, **style)
 
 
 def _bounds(survey: Survey) -> tuple[FloatArray, FloatArray]:
-    """Smallest and largest coordinates of the floor, with a margin, in m."""
+    """Return the smallest and largest coordinates of the floor, with a margin, in m."""
     flat = survey.places[:, :2]
     return flat.min(axis=0) - 0.7, flat.max(axis=0) + 0.7
