@@ -90,8 +90,8 @@ def test_an_answer_that_lists_the_alias_of_a_survey_tells_it():
         return iv.Answer(verdict, (), tuple(rows), {})
 
     places = np.array([[1.0, 1.0, 1.0], [4.0, 4.0, 1.0]])
-    looks = SimpleNamespace(alias_xy=np.array([[8.0, 1.0], [4.2, 4.0]]))
-    found = SimpleNamespace(places=places, looks=looks)
+    summary = SimpleNamespace(alias_xy=np.array([[8.0, 1.0], [4.2, 4.0]]))
+    found = SimpleNamespace(places=places, summary=summary)
     both, unique = iv.Verdict.AMBIGUOUS, iv.Verdict.UNIQUE
     here, there = iv.Pose3(1.1, 1.0, 0.3, 1.0), iv.Pose3(8.5, 1.2, 2.0, 1.0)
     assert tells(found, 0, here, answer(both, here, there))
