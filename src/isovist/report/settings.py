@@ -8,7 +8,14 @@ from isovist.settings import Settings, setting
 
 @dataclass(frozen=True, slots=True)
 class TextSettings(Settings):
-    """How much reports list, and when two surveys differ."""
+    """How much reports list, and when two surveys differ.
+
+    Attributes:
+        max_regions: Largest number of regions of a proof in JSON; `count` has how many there are.
+        max_areas: Largest number of weak areas in the text and the picture of a survey.
+        share_classes: Number of classes of the unique share in GeoJSON, all equally wide.
+        min_standard_errors: Smallest difference of two sensors that is called a difference.
+    """
 
     max_regions: int = setting(
         1000,
@@ -42,7 +49,19 @@ class TextSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class FigureSettings(Settings):
-    """Sizes and limits of pictures of answers, surveys and maps."""
+    """Sizes and limits of pictures of answers, surveys and maps.
+
+    Attributes:
+        dpi: Resolution of a picture.
+        min_wall_px: Width of the thinnest wall that is drawn.
+        isovist_rays: Number of rays that outline what a sensor sees on a grid map.
+        min_close_view_m: Smallest reach of the close view around a pose.
+        max_close_view_m: Largest reach of the close view around a pose.
+        robot_in_plan: Length of a robot on the plan.
+        robot_in_close_view: Length of a robot in a close view.
+        max_strokes: Largest number of strokes that show the weakest direction.
+        stroke_share: Strokes are drawn where a smaller share of answers is unique.
+    """
 
     dpi: int = setting(
         150,
@@ -111,7 +130,15 @@ class FigureSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class SliceSettings(Settings):
-    """What pictures of a 3D map show around the sensor."""
+    """What pictures of a 3D map show around the sensor.
+
+    Attributes:
+        half_height_m: What a slice shows above and below the sensor.
+        reach_m: Horizontal reach of the oblique view around the sensor.
+        above_sensor_m: Height above the sensor at which the oblique view cuts walls off.
+        down_rad: Angle below the horizon of the oblique view.
+        around_rad: Direction of the oblique view.
+    """
 
     half_height_m: float = setting(
         0.3,
@@ -152,7 +179,16 @@ class SliceSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class DriveFigureSettings(Settings):
-    """Pictures and animations of a drive of a lost robot."""
+    """Pictures and animations of a drive of a lost robot.
+
+    Attributes:
+        panels: Number of moments in a picture.
+        max_frames: Largest number of frames of an animation.
+        frame_s: Duration of a frame.
+        end_frame_s: Duration of the first and the last frame.
+        min_opacity: Smallest opacity of a rival.
+        same_place_m: A place of the start is still possible if an estimate is this close.
+    """
 
     panels: int = setting(
         4, unit="moments", range=(2, 100), raises="more moments in a picture", evidence="not varied"
