@@ -39,6 +39,7 @@ def test_bench_in_space_prints_the_rows_of_the_plane(tmp_path):
     assert row["area_m2"] == pytest.approx(19.0, rel=0.15)
 
 
+@pytest.mark.nightly
 def test_the_demonstration_in_space_is_right(tmp_path, monkeypatch):
     small = lambda seed, **_: office_floor(seed, length=15.0, rows=2)  # noqa: E731
     monkeypatch.setattr("isovist.simulation.demo.office_floor", small)

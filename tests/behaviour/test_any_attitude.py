@@ -154,6 +154,7 @@ def test_the_answer_lies_in_a_prior_that_says_no_heading():
         assert lies_in(elsewhere, away)
 
 
+@pytest.mark.nightly
 def test_of_several_maps_the_right_one_is_told():
     answer = ask(seen(0), maps())
     assert right(answer, WAY[0], "house")

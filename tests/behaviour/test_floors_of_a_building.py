@@ -11,6 +11,7 @@ import isovist as iv
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.nightly
 def test_the_command_builds_an_atlas_for_each_storey_that_answers_name(tmp_path, typed):
     np.savetxt(tmp_path / "tower.xyz", built().plan.centres(built().plan.grid.walls()))
     folder, words = tmp_path / "new" / "tower", ("--resolution", 0.14, "--height", HEIGHT)

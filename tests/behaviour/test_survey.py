@@ -17,7 +17,10 @@ import isovist as iv
 pytestmark = pytest.mark.slow
 
 HOW = {"max_scans": 20, "settings": FEW, "localization": QUICK}
+SPACE = pytest.param("space", marks=pytest.mark.nightly)
 both = pytest.mark.parametrize("kind", ["plane", "space"])
+both_nightly = pytest.mark.parametrize("kind", ["plane", SPACE])
+"""A survey in 3D takes seconds; one of the tests asks for it each time."""
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +143,7 @@ def test_places_alike_are_never_unique_and_name_the_other_place(kind):
     assert np.mean(gap < 0.5) > 0.7
 
 
-@both
+@both_nightly
 def test_a_small_square_room_looks_like_itself_turned(kind):
     found = surveyed(kind, free(44, 44, (4, 40, 4, 40)))
     assert found.share < (0.1 if kind == "plane" else 0.2)
@@ -149,7 +152,7 @@ def test_a_small_square_room_looks_like_itself_turned(kind):
     assert turned[0] % 90.0 == pytest.approx(0.0, abs=6.0)
 
 
-@both
+@both_nightly
 def test_a_bare_corridor_slides_along_its_axis(kind):
     found = surveyed(kind, maps.corridor(280), range_max=4.0)
     assert found.share < 0.5
@@ -164,7 +167,7 @@ def test_a_bare_corridor_slides_along_its_axis(kind):
     assert found.mu[middle].max() < np.nanmax(found.mu[~middle])
 
 
-@both
+@both_nightly
 def test_the_middle_of_a_hall_sees_too_little_with_a_short_sensor(kind):
     found = surveyed(kind, maps.hall(), field_of_view=np.pi, range_max=2.0)
     looks = found.summary

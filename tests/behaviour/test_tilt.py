@@ -140,6 +140,7 @@ def test_without_ground_in_view_the_walls_say_which_way_is_up():
     assert answer.facts["lean"] == pytest.approx(0.2, abs=0.02)
 
 
+@pytest.mark.nightly
 def test_a_leaning_scan_is_found_on_a_street():
     for truth, scan in street()[0].asks(4, FEW):
         answer = iv.locate(street_atlas(), scan, region=iv.Region.around(truth, 10.0))

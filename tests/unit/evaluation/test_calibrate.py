@@ -60,6 +60,7 @@ def test_the_interval_is_that_of_clopper_and_pearson():
     assert clopper_pearson(5, 5)[1] == 1.0
 
 
+@pytest.mark.nightly
 def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
     path = tmp_path / "lines.jsonl"
     whole = CalibrationRun(3, 1).run()
