@@ -74,7 +74,7 @@ wheel: release $(WARM)
 
 ## What runs each night: slow, and seldom the only one to fail
 
-nightly: coverage versions
+nightly: $(WARM) coverage versions
 	$(PYTEST) -m nightly
 	$(MAKE) fuzz FUZZ_MINUTES=10
 
