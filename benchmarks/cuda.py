@@ -28,7 +28,7 @@ from isovist.localization.complete import complete
 from isovist.localization.settings import LocalizationSettings, ProofSettings
 from isovist.localization.workers import Workers
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
-from isovist.maps.sweep.sweep2d import MEASURED_ENDINGS, ray_signal, without_negligible
+from isovist.maps.sweep.sweep2d import RangeSum, without_negligible
 from isovist.poses import unit_vectors
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.simulate import random_scans
@@ -81,7 +81,7 @@ def sweeping(world: OccupancyMap) -> None:
     device = CudaCompute().device
     turns = 2.0 * np.pi * np.arange(256) / 256
     W = without_negligible(np.exp(np.cos(turns[:, None] - turns[::4]) / 0.0012 - 1.0 / 0.0012))
-    signal = ray_signal(world, 30.0, "logarithmic", 1.0, MEASURED_ENDINGS)
+    signal = RangeSum("logarithmic", maximum=30.0).signal(world)
     rays = RaySet(unit_vectors(turns), W, signal)
     cells = cupy.asarray(world.cells)
     count = world.cells.size * 256

@@ -24,7 +24,7 @@ from isovist.arrays import FloatArray
 from isovist.compute.grids.sweep2d import sweep_all
 from isovist.compute.rays.grid2d import cast_rays
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
-from isovist.maps.sweep.sweep2d import _axes, describe_field, free_nodes, sweep_ranges
+from isovist.maps.sweep.sweep2d import RangeSum, _axes, describe_field, free_nodes, sweep_ranges
 
 RESOLUTION = 0.05
 CHANNELS, DIRECTIONS, STRIDE = 64, 360, 5
@@ -129,12 +129,12 @@ def sweep_rows(world: OccupancyMap, plain: float) -> None:
         seconds = moved = 0.0
         for axis in _axes(world, angles, rows, cols):
             columns, picked = int(axis.places.max()) + 1, int(axis.picks[0][-1])
-            shapes = (len(axis.which), columns, axis.width), (len(axis.which), picked)
+            shapes = (len(axis.index), columns, axis.width), (len(axis.index), picked)
             out = [np.empty(size, kind) for size in shapes for kind in (np.float32, np.uint8)]
             job = axis.runs, axis.directions, axis.before, axis.places, axis.picks, *out
             seconds += best_of(lambda job=job: sweep_all(*job))
             read = np.count_nonzero(axis.places >= 0) * axis.width + picked
-            moved += len(axis.which) * read * BYTES_PER_RANGE
+            moved += len(axis.index) * read * BYTES_PER_RANGE
         passed = world.cells.size * len(angles)
         rate = rows.size * len(angles) / seconds
         name = "sweep, range of every free cell" if stride == 1 else f"sweep, every {stride}th cell"
@@ -177,7 +177,7 @@ def field_seconds(world: OccupancyMap, directions: int) -> float:
     angles = circle(directions)
     W = weights(angles, CHANNELS)
     nodes = free_nodes(world, STRIDE)
-    return best_of(lambda: describe_field(world, angles, W, *nodes, transform="logarithmic"), 6.0)
+    return best_of(lambda: describe_field(world, angles, W, nodes, RangeSum("logarithmic")), 6.0)
 
 
 def growth_rows(worlds: dict[int, OccupancyMap]) -> None:

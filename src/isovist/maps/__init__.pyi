@@ -15,6 +15,7 @@ from isovist.maps.grid3d.building_floors import building_floors as building_floo
 from isovist.maps.grid3d.grids import DenseGrid as DenseGrid
 from isovist.maps.grid3d.ray_fields import RayGrid as RayGrid
 from isovist.maps.grid3d.ray_fields import WallDistances as WallDistances
+from isovist.maps.sweep.sweep2d import RangeSum as RangeSum
 from isovist.maps.sweep.sweep2d import describe_field as describe_field
 from isovist.maps.sweep.sweep2d import free_nodes as free_nodes
 from isovist.maps.sweep.sweep2d import surface as surface

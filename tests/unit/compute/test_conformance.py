@@ -30,7 +30,14 @@ from isovist.compute import (
     use_backend,
 )
 from isovist.localization import encode, far
-from isovist.maps import Ending, describe_field, distance_to_walls, free_nodes, sweep_ranges
+from isovist.maps import (
+    Ending,
+    RangeSum,
+    describe_field,
+    distance_to_walls,
+    free_nodes,
+    sweep_ranges,
+)
 from isovist.sensing import random_scans
 
 SHORT = 0.25
@@ -243,14 +250,14 @@ def test_describe_nodes_sums_the_ranges_that_count(backend, transform):
     rows, cols = free_nodes(world, 3)
     W = weights(13)
     ranges, endings = sweep_ranges(world, ANGLES, rows, cols, maximum=2.0)
-    F, K = describe_field(world, ANGLES, W, rows, cols, transform=transform, scale=3.0, maximum=2.0)
+    F, K = describe_field(world, ANGLES, W, (rows, cols), RangeSum(transform, 3.0, 2.0))
     f = Range(transform=transform, scale=3.0).of_ranges(ranges.astype(float))
     known = np.isin(endings, [Ending.WALL, Ending.MAXIMUM])
     assert active_backend() is backend
     assert 0.1 < known.mean() < 0.9
     close("describe_nodes", F, (f * known).T @ W)
     close("describe_nodes", K, known.T @ W)
-    _, K = describe_field(world, ANGLES, W, rows, cols, known=Ending)
+    _, K = describe_field(world, ANGLES, W, (rows, cols), RangeSum(endings=tuple(Ending)))
     close("describe_nodes", K, np.broadcast_to(W.sum(axis=0), K.shape))
 
 

@@ -8,7 +8,7 @@ from tests.support.reference_3d import sweep_voxels_twin
 from tests.support.reference_occupancy import sweep_twin
 
 from isovist import Cell, DirectionalBasis, OccupancyMap, Pose, Range, VoxelMap
-from isovist.maps import VoxelSweep, describe_field, free_nodes, free_voxels, sweep_ranges
+from isovist.maps import RangeSum, VoxelSweep, describe_field, free_nodes, free_voxels, sweep_ranges
 
 ANGLES = 2 * np.pi * np.arange(24) / 24 + 0.017
 CORNER = OccupancyMap.from_array(np.array([[0, 0], [0, 1]]), 1.0)
@@ -193,13 +193,13 @@ def test_descriptors_are_sums_over_the_swept_ranges():
     known = endings == Ending.WALL
     for transform in ("linear", "logarithmic", "saturating"):
         f = Range(transform=transform, scale=2.0).of_ranges(ranges)
-        F, K = sweep.describe(directions, W, transform=transform, scale=2.0)
+        F, K = sweep.describe(directions, W, RangeSum(transform, 2.0))
         np.testing.assert_allclose(F, (known * f).T @ W, rtol=2e-5)
         np.testing.assert_allclose(K, known.T @ W, rtol=2e-5)
 
 
 def field(angles=(0.0,), weights=((1.0,),), rows=(1,), cols=(0,), **options):
-    return describe_field(CORNER, angles, weights, rows, cols, **options)
+    return describe_field(CORNER, angles, weights, (rows, cols), RangeSum(**options))
 
 
 def small_room():
@@ -237,11 +237,11 @@ def twice():
         (lambda: sweep().ranges(np.eye(3), maximum=-1.0), "maximum", "invalid_value"),
         (lambda: sweep().describe(np.eye(3), np.ones((2, 4))), "weights", "invalid_value"),
         (
-            lambda: sweep().describe(np.eye(3), np.ones((3, 4)), transform="cube"),
+            lambda: sweep().describe(np.eye(3), np.ones((3, 4)), RangeSum("cube")),
             "transform", "invalid_value",
         ),
         (
-            lambda: sweep().describe(np.eye(3), np.ones((3, 4)), scale=0.0),
+            lambda: sweep().describe(np.eye(3), np.ones((3, 4)), RangeSum(scale=0.0)),
             "scale", "invalid_value",
         ),
         (lambda: free_voxels(room(), 0), "stride", "invalid_value"),

@@ -48,7 +48,7 @@ from isovist.compute.requests import (
 )
 from isovist.errors import InputError
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap, distance_to_walls
-from isovist.maps.sweep.sweep2d import MEASURED_ENDINGS, free_nodes, ray_signal, without_negligible
+from isovist.maps.sweep.sweep2d import RangeSum, free_nodes, without_negligible
 from isovist.poses import Pose, unit_vectors
 from isovist.sensing.scan import Scan
 
@@ -402,7 +402,7 @@ def _in_one_piece(
 ) -> MapDescription | None:
     """Describe a map by a backend that does all of it at once; `None` if it does not."""
     turns, W = rays_of(settings, basis)
-    signal = ray_signal(world, settings.reach, "logarithmic", 1.0, MEASURED_ENDINGS)
+    signal = RangeSum("logarithmic", maximum=settings.reach).signal(world)
     rays = RaySet(unit_vectors(turns), without_negligible(W), signal)
     gap = (settings.gap - 1e-9) / world.resolution
     return active_backend().describe_map(

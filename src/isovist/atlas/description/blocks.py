@@ -15,7 +15,7 @@ from isovist.basis.directional_basis import DirectionalBasis
 from isovist.maps.base import Ending
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.grid3d.voxel_map import VoxelMap
-from isovist.maps.sweep.sweep2d import MapPart, blocks_of, describe_field
+from isovist.maps.sweep.sweep2d import MapPart, RangeSum, blocks_of, describe_field
 from isovist.maps.sweep.sweep3d import VoxelSweep
 from isovist.maps.sweep.sweep3d import blocks_of as blocks_in_space
 from isovist.poses import unit_vectors
@@ -51,13 +51,14 @@ class PlaneBlock:
     def describe(self, progress: Callable[[float], None]) -> Float32Array:
         """Compute the descriptor F of each node, `FAR` where unknown, shape (N, n)."""
         turns, W = rays_of(self.settings, self.basis)
+        ranges = RangeSum("logarithmic", maximum=self.settings.reach)
         F = np.zeros((len(self.rows), self.settings.channels), dtype=np.float32)
         K = np.zeros_like(F)
         for part in range(PARTS):
             some = slice(part, None, PARTS)
             f, k = describe_field(
-                self.clear, turns[some] + self.clear.origin.yaw, W[some], self.rows, self.columns,
-                transform="logarithmic", maximum=self.settings.reach, part=self.part,
+                self.clear, turns[some] + self.clear.origin.yaw, W[some],
+                (self.rows, self.columns), ranges, self.part,
             )  # fmt: skip
             F += f
             K += k
@@ -185,13 +186,8 @@ def _describe(
             W = basis.weights(rays).reshape(-1, n, around)[:, kept][:, near]
         else:
             near, W = slice(None), own.weights(rays)[..., None]
-        f, mass = sweep.describe(
-            rays,
-            W.reshape(len(rays), -1),
-            transform="logarithmic",
-            maximum=settings.reach,
-            known=(Ending.WALL,),
-        )
+        ranges = RangeSum("logarithmic", maximum=settings.reach, endings=(Ending.WALL,))
+        f, mass = sweep.describe(rays, W.reshape(len(rays), -1), ranges)
         F[:, near] += f.reshape(len(F), -1, shape[1])
         K[:, near] += mass.reshape(len(F), -1, shape[1])
         whole[near] += W.sum(axis=0)

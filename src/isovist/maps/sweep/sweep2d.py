@@ -1,18 +1,18 @@
-"""Ranges and descriptors of many cells at once, by sweeping the map direction by direction.
+"""Compute ranges and descriptors of many cells at once, by sweeping the map per direction.
 
 With ranges r_s along directions θ_s, weights W of shape (S, n) and a transform f,
 
     F_i = Σ_s known_s f(r_s) W_si,      K_i = Σ_s known_s W_si,                             (1)
 
-where known_s says whether the ending of the ray counts: by default a wall or the maximum does,
-unknown cells and the edge of the map do not.  The S × nodes table of ranges is never held for F.
+where known_s is 1 if the ending of the ray counts: by default a wall or the maximum does, unknown
+cells and the edge of the map do not.  The S × nodes table of ranges is never stored for F.
 
-Ranges are those of exact rays but where half a cell to the side makes a difference: on the floor
-of `benchmarks.occupancy` they differ by 10⁻⁵ cells in the middle and by 1.1 cells at 99 %; by 0.3
-at 99 % of the rays of which half a cell to the side changes the range by less than 2 cells.
+Ranges are those of exact rays unless half a cell to the side makes a difference.  On the floor of
+`benchmarks.occupancy` they differ by 10⁻⁵ cells (median) and 1.1 cells (99 %).  Of the rays whose
+range changes by less than 2 cells with half a cell to the side, 99 % differ by at most 0.3 cells.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,8 +36,8 @@ from isovist.maps.grid3d.voxel_map import VoxelMap
 Transform = Literal["linear", "logarithmic", "saturating"]
 TRANSFORMS: tuple[Transform, ...] = ("linear", "logarithmic", "saturating")
 MEASURED_ENDINGS = (Ending.WALL, Ending.MAXIMUM)
-# Directions are swept 64 at a time, so that F need not be read and written for every one; fewer,
-# but at least 16, when whole columns are kept and would take more than this.
+# Directions are swept 64 at a time, so that F is read and written less often; fewer, but at least
+# 16, if whole columns are stored and would take more than this.
 BLOCK_BYTES = 1 << 26
 
 Runs = tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]
@@ -45,22 +45,49 @@ Runs = tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]
 
 @dataclass(frozen=True, slots=True)
 class MapPart:
-    """The place of a map as part of a larger map, for rays as if cast in the whole of it.
+    """The position of a map in a larger map, for sums with the bits of the larger map.
 
     Attributes:
         first: Index of the first cell of the part along each axis of the larger map.
-        whole: Shape of the larger map.
-        blocks: Directions that are summed together, for each axis that is swept along.
+        full_shape: Shape of the larger map.
+        blocks: Number of directions that are summed together, for each axis of the sweep.
     """
 
     first: tuple[int, ...]
-    whole: tuple[int, ...]
+    full_shape: tuple[int, ...]
     blocks: tuple[int, ...]
 
     def before(self, axis: int, size: int, along: FloatArray) -> IntArray:
         """Return how many cells of the larger map come before this part, per direction, (s,)."""
-        behind = self.whole[axis] - self.first[axis] - size
-        return np.where(along > 0.0, self.first[axis], behind).astype(np.int64)
+        after = self.full_shape[axis] - self.first[axis] - size
+        return np.where(along > 0.0, self.first[axis], after).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class RangeSum:
+    """How ranges are summed in equation (1).
+
+    Attributes:
+        transform: Function f of the range in m, as in `sensing.signals.Range`.
+        scale: Scale of f in m, for "logarithmic" and "saturating".
+        maximum: Longest range in m.
+        endings: Endings of rays that count.
+    """
+
+    transform: Transform = "linear"
+    scale: float = 1.0
+    maximum: float = np.inf
+    endings: tuple[Ending, ...] = MEASURED_ENDINGS
+
+    def signal(self, world: OccupancyMap | VoxelMap) -> RaySignal:
+        """Return this as a request to a backend, after a check of the values."""
+        if self.transform not in TRANSFORMS:
+            raise InputError.about(
+                "transform", f"must be one of {', '.join(TRANSFORMS)}, got {self.transform}."
+            )
+        mask = np.isin(np.arange(4), [int(ending) for ending in self.endings])
+        reach, number = reach_in_cells(world, self.maximum), TRANSFORMS.index(self.transform)
+        return RaySignal(mask, world.resolution, reach, number, check_length("scale", self.scale))
 
 
 def free_nodes(world: OccupancyMap, stride: int) -> tuple[IntArray, IntArray]:
@@ -97,13 +124,13 @@ def sweep_ranges(
 
     reach = reach_in_cells(world, maximum)
     axes = _axes(world, *_checked(world, angles, rows, cols))
-    shape = sum(len(axis.which) for axis in axes), axes[0].slots.size
+    shape = sum(len(axis.index) for axis in axes), axes[0].slots.size
     ranges = np.empty(shape, dtype=np.float32)
     endings = np.empty(shape, dtype=np.uint8)
     for axis in axes:
-        for which, r, e in axis.sweep():
+        for index, r, e in axis.sweep():
             copy_node_ranges(
-                r, e, axis.nodes, axis.slots, which, world.resolution, reach, ranges, endings
+                r, e, axis.nodes, axis.slots, index, world.resolution, reach, ranges, endings
             )
     return readonly(ranges), readonly(endings)
 
@@ -112,13 +139,8 @@ def describe_field(
     world: OccupancyMap,
     angles: ArrayLike,
     weights: ArrayLike,
-    rows: ArrayLike,
-    cols: ArrayLike,
-    *,
-    transform: Transform = "linear",
-    scale: float = 1.0,
-    maximum: float = np.inf,
-    known: Iterable[Ending] = MEASURED_ENDINGS,
+    nodes: tuple[ArrayLike, ArrayLike],
+    ranges: RangeSum | None = None,
     part: MapPart | None = None,
 ) -> tuple[Float32Array, Float32Array]:
     """Compute descriptors F and known mass K of equation (1), both (nodes, n), float32.
@@ -127,20 +149,19 @@ def describe_field(
         world: The map.
         angles: Directions in the world frame in rad, shape (S,).
         weights: W, shape (S, n), quadrature weights included.
-        rows: Row of each node, a free cell, shape (nodes,).
-        cols: Column of each node.
-        transform: Function f of the range in m, as in `sensing.signals.Range`.
-        scale: Scale of f in m, for "logarithmic" and "saturating".
-        maximum: Longest range in m.
-        known: Endings that count.
-        part: Where the map lies in a larger one.  Nodes farther from its edges than twice
-            `maximum` have the bits then that they have in the whole.
+        nodes: Rows and columns of free cells, as by `free_nodes`.
+        ranges: How ranges are summed.
+        part: Position of the map in a larger one.  Nodes farther from its edges than twice the
+            longest range then have the bits that they have in the larger map.
+
+    Raises:
+        InputError: If an argument has a wrong shape or value, or a node is not free.
     """
     from isovist.compute.grids.sweep2d import DIRECTION_GROUP, accumulate
 
-    along, r, c = _checked(world, angles, rows, cols)
+    along, r, c = _checked(world, angles, *nodes)
     W = as_floats("weights", weights, (len(along), None))
-    signal = ray_signal(world, maximum, transform, scale, known)
+    signal = (ranges or RangeSum()).signal(world)
     if part is None:
         request = DescribeNodesRequest(
             world.cells, r, c, RaySet(along, without_negligible(W), signal)
@@ -152,16 +173,16 @@ def describe_field(
     F = np.zeros((axes[0].slots.size, W.shape[1]), dtype=np.float32)
     K = np.zeros_like(F)
     for axis in axes:
-        for which, lengths, endings in axis.sweep():
-            w = np.pad(without_negligible(W[which]), ((0, -len(which) % DIRECTION_GROUP), (0, 0)))
+        for index, lengths, endings in axis.sweep():
+            w = np.pad(without_negligible(W[index]), ((0, -len(index) % DIRECTION_GROUP), (0, 0)))
             accumulate(lengths, endings, axis.nodes, axis.slots, w, *signal, F, K)
     return readonly(F), readonly(K)
 
 
 def without_negligible(weights: FloatArray) -> Float32Array:
-    """Return weights as float32, with those too small to affect any sum set to zero.
+    """Return weights as float32, with zero for those too small to affect any sum.
 
-    Products with numbers too small for all their digits take ten times as long as others.
+    Products with subnormal numbers take ten times as long as others.
     """
     singles, kind = weights.astype(np.float32), np.finfo(np.float32)
     singles[np.abs(singles) < kind.tiny / kind.eps] = 0.0
@@ -170,24 +191,24 @@ def without_negligible(weights: FloatArray) -> Float32Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Axis:
-    """What is swept with rows, or with columns, as the major axis; see `compute.grids.sweep2d`.
+    """A sweep with rows, or with columns, as the major axis; see `compute.grids.sweep2d`.
 
     Attributes:
         runs: Cells that rays can meet.
         width: Size of the map along the minor axis.
-        which: Places of the directions of this axis among all, shape (s,).
+        index: Index of the directions of this axis among all, shape (s,).
         directions: (du, dv), shape (s, 2).
-        before: Columns of a larger map before these, as each direction goes, shape (s,).
+        before: Columns of a larger map before these, per direction, shape (s,).
         block: Directions that are swept together.
-        places: Where columns of cells go, shape (m,).
-        picks: Which nodes of which columns are gathered, if they are.
-        nodes: Where each node is found in what `sweep` gives, shape (nodes,).
-        slots: Place of each node among all, shape (nodes,).
+        places: Position of each column of cells in the output, shape (m,).
+        picks: Nodes that are gathered from each column, if they are.
+        nodes: Position of each node in the output of `sweep`, shape (nodes,).
+        slots: Index of each node among all, shape (nodes,).
     """
 
     runs: Runs
     width: int
-    which: IntArray
+    index: IntArray
     directions: FloatArray
     before: IntArray
     block: int
@@ -197,33 +218,33 @@ class _Axis:
     slots: IntArray
 
     def sweep(self) -> Iterator[tuple[IntArray, Float32Array, NDArray[np.uint8]]]:
-        """Sweep some directions at a time; yield which, with ranges and endings (s, cells).
+        """Sweep blocks of directions; yield their index, with ranges and endings (s, cells).
 
-        The arrays are used again for the next ones.
+        The arrays are overwritten by the next block.
         """
         from isovist.compute.grids.sweep2d import sweep_all
 
         columns, picked = int(self.places.max()) + 1, int(self.picks[0][-1])
-        block = min(self.block, len(self.which))
+        block = min(self.block, len(self.index))
         shapes = (block, columns, self.width), (block, picked)
         out = [np.empty(shape, dtype=kind) for shape in shapes for kind in (np.float32, np.uint8)]
-        for first in range(0, len(self.which), max(block, 1)):
-            some = slice(first, first + block)
-            which = self.which[some]
-            part = [array[: len(which)] for array in out]
+        for first in range(0, len(self.index), max(block, 1)):
+            span = slice(first, first + block)
+            index = self.index[span]
+            part = [array[: len(index)] for array in out]
             sweep_all(
-                self.runs, self.directions[some], self.before[some], self.places, self.picks, *part
+                self.runs, self.directions[span], self.before[span], self.places, self.picks, *part
             )
             ranges, endings = part[2:] if picked else part[:2]
-            yield which, ranges.reshape(len(which), -1), endings.reshape(len(which), -1)
+            yield index, ranges.reshape(len(index), -1), endings.reshape(len(index), -1)
 
 
 def _checked(
     world: OccupancyMap, angles: ArrayLike, rows: ArrayLike, cols: ArrayLike
 ) -> tuple[FloatArray, IntArray, IntArray]:
-    """Directions in the axes of the grid, shape (S, 2), and nodes, or an error."""
-    turned = as_floats("angles", angles, (None,)) - world.origin.yaw
-    if turned.size == 0:
+    """Return directions in the axes of the grid, shape (S, 2), rows and columns, after checks."""
+    local = as_floats("angles", angles, (None,)) - world.origin.yaw
+    if local.size == 0:
         raise InputError.about("angles", "must not be empty.", code="missing")
     r, c = np.asarray(rows), np.asarray(cols)
     if r.ndim != 1 or r.shape != c.shape or r.size == 0:
@@ -240,7 +261,7 @@ def _checked(
         raise InputError.about(
             ("rows", "cols"), "must name free cells of the map.", code="not_free"
         )
-    along = np.stack([np.cos(turned), np.sin(turned)], axis=-1)
+    along = np.stack([np.cos(local), np.sin(local)], axis=-1)
     return along, r.astype(np.int64), c.astype(np.int64)
 
 
@@ -251,13 +272,14 @@ def _axes(
     columns: IntArray,
     part: MapPart | None = None,
 ) -> tuple[_Axis, _Axis]:
-    """The directions parted by major axis, with the nodes in the order each wants."""
-    upright = np.abs(along[:, 1]) > np.abs(along[:, 0])
-    by_rows, by_columns = world.runs
-    lies = MapPart((0, 0), world.shape, blocks_of(world, rows, columns)) if part is None else part
+    """Divide the directions by major axis, with the nodes in the order of each."""
+    if part is None:
+        part = MapPart((0, 0), world.shape, blocks_of(world, rows, columns))
+    is_upright = np.abs(along[:, 1]) > np.abs(along[:, 0])
+    directions = along[:, ::-1], along
     return (
-        _axis(0, by_rows, world, np.flatnonzero(upright), along[:, ::-1], rows, columns, lies),
-        _axis(1, by_columns, world, np.flatnonzero(~upright), along, columns, rows, lies),
+        _axis(0, world, np.flatnonzero(is_upright), directions, (rows, columns), part),
+        _axis(1, world, np.flatnonzero(~is_upright), directions, (columns, rows), part),
     )
 
 
@@ -269,7 +291,7 @@ def blocks_of(world: OccupancyMap, rows: IntArray, columns: IntArray) -> tuple[i
 
 
 def _block(columns: int, width: int, nodes: int) -> int:
-    """Directions that are swept together where so many columns hold so many nodes."""
+    """Return the number of directions that are swept together."""
     from isovist.compute.grids.sweep2d import DIRECTION_GROUP
 
     if _gathered(columns, width, nodes):
@@ -278,36 +300,54 @@ def _block(columns: int, width: int, nodes: int) -> int:
 
 
 def _gathered(columns: int, width: int, nodes: int) -> bool:
-    """Whether nodes are so few that they are gathered from their columns."""
+    """Return whether there are so few nodes that they are gathered from their columns."""
     return 4 * nodes < columns * width
 
 
 def _axis(
     number: int,
-    runs: Runs,
     world: OccupancyMap,
-    which: IntArray,
-    directions: FloatArray,
-    majors: IntArray,
-    minors: IntArray,
+    index: IntArray,
+    directions: tuple[FloatArray, FloatArray],
+    nodes: tuple[IntArray, IntArray],
     part: MapPart,
 ) -> _Axis:
-    """Sort the nodes, and decide whether they are gathered or left in their columns."""
+    """Sort the nodes, and decide whether they are gathered or stay in their columns.
+
+    Args:
+        number: The major axis: 0 for rows, 1 for columns.
+        world: The map.
+        index: Index of the directions of this axis.
+        directions: All directions as (du, dv), for each major axis, shape (S, 2).
+        nodes: Position of the nodes along the major and the minor axis.
+        part: Position of the map in a larger one.
+    """
     size, width = world.shape[number], world.shape[1 - number]
+    majors, minors = nodes
     order = np.lexsort((minors, majors))
     columns, rows = majors[order].astype(np.int64), minors[order].astype(np.int64)
-    kept = np.unique(columns)
+    occupied = np.unique(columns)
     places = np.full(size, -1, dtype=np.int64)
-    places[kept] = np.arange(kept.size)
-    nodes = places[columns] * width + rows
+    places[occupied] = np.arange(occupied.size)
+    cells = places[columns] * width + rows
     start = np.zeros(size + 1, dtype=np.int64)
-    if _gathered(kept.size, width, nodes.size):
-        places[kept] = 0
-        nodes = np.arange(nodes.size)
+    if _gathered(occupied.size, width, cells.size):
+        places[occupied] = 0
+        cells = np.arange(cells.size)
         start = np.searchsorted(columns, np.arange(size + 1))
-    picks, some = (start, rows), directions[which]
-    before = part.before(number, size, some[:, 0])
-    return _Axis(runs, width, which, some, before, part.blocks[number], places, picks, nodes, order)
+    own = directions[number][index]
+    return _Axis(
+        runs=world.runs[number],
+        width=width,
+        index=index,
+        directions=own,
+        before=part.before(number, size, own[:, 0]),
+        block=part.blocks[number],
+        places=places,
+        picks=(start, rows),
+        nodes=cells,
+        slots=order,
+    )
 
 
 def runs_of(cells: NDArray[np.uint8]) -> tuple[Runs, Runs]:
@@ -315,17 +355,17 @@ def runs_of(cells: NDArray[np.uint8]) -> tuple[Runs, Runs]:
 
     These have a face to a free cell; see `sweep_one`.
     """
-    met = surface(cells)
-    return _runs(met), _runs(np.ascontiguousarray(met.T))
+    skin = surface(cells)
+    return _runs(skin), _runs(np.ascontiguousarray(skin.T))
 
 
-def _runs(met: NDArray[np.uint8]) -> Runs:
-    skin = np.pad(met, ((0, 0), (1, 1)))
+def _runs(surface_codes: NDArray[np.uint8]) -> Runs:
+    skin = np.pad(surface_codes, ((0, 0), (1, 1)))
     rows, cols = np.nonzero(skin[:, 1:] != skin[:, :-1])
-    found = skin[rows, cols + 1]
-    begins = np.flatnonzero(found)
+    codes = skin[rows, cols + 1]
+    begins = np.flatnonzero(codes)
     start = np.searchsorted(rows[begins], np.arange(len(skin) + 1))
-    return start, cols[begins] - 1, cols[begins + 1] - 1, found[begins]
+    return start, cols[begins] - 1, cols[begins + 1] - 1, codes[begins]
 
 
 def surface(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -341,28 +381,3 @@ def reach_in_cells(world: OccupancyMap | VoxelMap, maximum: float) -> float:
     """Convert a maximum range in m to cells."""
     check_reach(maximum)
     return maximum / world.resolution
-
-
-def ray_signal(
-    world: OccupancyMap | VoxelMap,
-    maximum: float,
-    transform: Transform,
-    scale: float,
-    known: Iterable[Ending],
-) -> RaySignal:
-    """Return what the lengths of rays are made into, with checked arguments.
-
-    Args:
-        world: The map.
-        maximum: Longest range in m.
-        transform: Function of the range in m, one of `TRANSFORMS`.
-        scale: Scale of the transform in m.
-        known: Endings that count.
-    """
-    if transform not in TRANSFORMS:
-        raise InputError.about(
-            "transform", f"must be one of {', '.join(TRANSFORMS)}, got {transform}."
-        )
-    endings = np.isin(np.arange(4), [int(ending) for ending in known])
-    reach, number = reach_in_cells(world, maximum), TRANSFORMS.index(transform)
-    return RaySignal(endings, world.resolution, reach, number, check_length("scale", scale))

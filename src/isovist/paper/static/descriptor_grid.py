@@ -151,13 +151,11 @@ def _swept(
     world: OccupancyMap, signal: Range, directions: FloatArray, W: FloatArray, points: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Sum (1) and K from the centres of cells, all at once."""
-    from isovist.maps.sweep.sweep2d import Transform, describe_field
+    from isovist.maps.sweep.sweep2d import RangeSum, Transform, describe_field
 
     angles = np.arctan2(directions[:, 1], directions[:, 0])
-    F, K = describe_field(
-        world, angles, W, *world.index(points),
-        transform=cast(Transform, signal.transform), scale=signal.scale, maximum=signal.maximum,
-    )  # fmt: skip
+    ranges = RangeSum(cast(Transform, signal.transform), signal.scale, signal.maximum)
+    F, K = describe_field(world, angles, W, world.index(points), ranges)
     return F.astype(np.float64), K.astype(np.float64)
 
 
