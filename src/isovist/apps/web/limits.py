@@ -7,7 +7,7 @@ from isovist.settings import Settings, setting
 
 @dataclass(frozen=True, slots=True)
 class Limits(Settings):
-    """How much the server and the studio accept: per request, at once, and for how long."""
+    """Limits of the server and the studio on sizes, counts and times."""
 
     max_scan_bytes: int = setting(
         16 << 20, unit="bytes", range=(1, 1 << 40), raises="longer scans, more memory per request",

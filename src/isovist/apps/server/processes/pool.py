@@ -91,8 +91,9 @@ class WorkerProcess:
         assert self.process.stdout is not None
         if batch.library is self._library:
             batch = Batch(None, batch.calls)
+        elif batch.library is not None:
+            self._library = batch.library
         message += pickle.dumps(batch, PROTOCOL)
-        self._library = batch.library or self._library
         try:
             self.process.stdin.write(message)
             size = int.from_bytes(await self.process.stdout.readexactly(HEAD), "little")
