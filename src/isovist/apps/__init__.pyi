@@ -43,6 +43,6 @@ from isovist.apps.studio.session_store import Site as Site
 from isovist.apps.studio.share import STATIC as STATIC
 from isovist.apps.web.access import Access as Access
 from isovist.apps.web.errors import RefusedError as RefusedError
-from isovist.apps.web.limits import Limits as Limits
 from isovist.apps.web.listening import listen as listen
+from isovist.apps.web.settings import Limits as Limits
 from isovist.apps.web.uploads import safe_path as safe_path

@@ -25,10 +25,10 @@ from isovist.apps.server.requests import Body
 from isovist.apps.server.sessions import Sessions
 from isovist.apps.web.access import Access, Gate
 from isovist.apps.web.errors import RefusedError
-from isovist.apps.web.limits import Limits
 from isovist.apps.web.metrics import CONTENT_TYPE, Metrics
 from isovist.apps.web.request_log import RequestLog
 from isovist.apps.web.responses import ERROR_HANDLERS
+from isovist.apps.web.settings import Limits
 from isovist.apps.web.uploads import uploaded_files
 
 if TYPE_CHECKING:

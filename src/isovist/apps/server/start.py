@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import isovist as iv
-from isovist.apps.web.limits import Limits
+from isovist.apps.web.settings import Limits
 from isovist.localization.workers import check_workers
 from isovist.storage.files import read_bytes
 

@@ -29,8 +29,8 @@ from isovist.apps.studio.share import STATIC, share_page
 from isovist.apps.studio.theory_view import theory_at
 from isovist.apps.web.access import Access, Gate
 from isovist.apps.web.fields import Fields
-from isovist.apps.web.limits import Limits
 from isovist.apps.web.responses import ERROR_HANDLERS, TooLargeError
+from isovist.apps.web.settings import Limits
 from isovist.apps.web.streams import stream, with_progress
 from isovist.apps.web.uploads import Progress, uploaded_files
 

@@ -14,7 +14,7 @@ from typing import Generic, Protocol, TypeVar
 
 import isovist as iv
 from isovist.apps.web.errors import RefusedError
-from isovist.apps.web.limits import Limits
+from isovist.apps.web.settings import Limits
 from isovist.atlas import PlaneAtlas, bare_walls
 from isovist.maps.base import Map
 from isovist.sensing.cloud_log import CloudLog

@@ -20,8 +20,8 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from isovist.apps.web.errors import body_timeout
-from isovist.apps.web.limits import Limits
 from isovist.apps.web.responses import TooLargeError, refusal_json
+from isovist.apps.web.settings import Limits
 from isovist.errors import ErrorCode
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")

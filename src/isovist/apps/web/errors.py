@@ -1,7 +1,7 @@
 """Errors that say why a request is refused, with the HTTP status."""
 
 import isovist as iv
-from isovist.apps.web.limits import Limits
+from isovist.apps.web.settings import Limits
 from isovist.errors import ErrorCode
 
 CODES: dict[int, ErrorCode] = {404: "not_found", 408: "timed_out", 429: "busy", 503: "unavailable"}

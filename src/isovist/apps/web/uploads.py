@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from starlette.datastructures import FormData
     from starlette.requests import Request
 
-    from isovist.apps.web.limits import Limits
+    from isovist.apps.web.settings import Limits
 
 IMAGES = (".pgm", ".png", ".bmp", ".jpg", ".jpeg")
 UNSAFE = re.compile(r"[^\w.+ -]")

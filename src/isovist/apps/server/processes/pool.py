@@ -20,7 +20,7 @@ from itertools import groupby
 import isovist as iv
 from isovist.apps.server.processes.messages import Batch, Call, Reply
 from isovist.apps.web.errors import RefusedError, answer_timeout, overloaded
-from isovist.apps.web.limits import Limits
+from isovist.apps.web.settings import Limits
 from isovist.localization import EndedError
 from isovist.localization.workers import ALONE, ENDED, HEAD, PROTOCOL
 

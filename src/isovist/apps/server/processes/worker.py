@@ -17,7 +17,7 @@ from isovist.apps.server.requests import BEGIN, CHECK, LOCATE, Body, pose_of, re
 from isovist.apps.server.sessions import Robot, Sessions
 from isovist.apps.web.errors import RefusedError, unknown_map
 from isovist.apps.web.fields import Fields
-from isovist.apps.web.limits import Limits
+from isovist.apps.web.settings import Limits
 from isovist.compute import active_backend
 from isovist.localization.locate import compile_kernels
 from isovist.localization.workers import answer_each, run
