@@ -48,7 +48,7 @@ class Compute(Protocol):
 
     @property
     def is_exhaustive(self) -> bool:
-        """Whether comparing all nodes costs less than first dropping most by a lower bound."""
+        """`True` if comparing all nodes costs less than first dropping most by a bound."""
 
     def map_in_order(
         self, work: Callable[[int, Item], Result], items: Iterable[Item]

@@ -184,7 +184,7 @@ class ScoreRequest(NamedTuple):
 
 
 class BeamRatings(NamedTuple):
-    """How well each beam is explained from each pose.
+    """The rating of each beam from each pose.
 
     Attributes:
         ratings: Log-likelihood ratio of each beam in nats, float32, shape (K, m).
@@ -360,7 +360,7 @@ class BoundRequest(NamedTuple):
 
 
 class BoxDeficits(NamedTuple):
-    """How far boxes stay below the best possible score.
+    """The deficits of boxes: what they stay below the best possible score.
 
     Attributes:
         deficits: Sum of the deficits of each box, −1 if it is dropped, int32, shape (b,).

@@ -59,13 +59,6 @@ def unavailable_error(reason: str) -> InputError:
     )
 
 
-class _NodeRings(NamedTuple):
-    """Rings of the descriptors of all nodes, from the first that is compared."""
-
-    descriptors: Array
-    first: int
-
-
 class _NodeList(NamedTuple):
     """Address of the numbers of the nodes to compare, 0 for the first ones, and their number."""
 
@@ -152,8 +145,7 @@ class CudaCompute:
         inputs = request.nodes, *_scan_arrays(request.scan)
         nodes, *addresses = self.device.buffer.send(inputs, outputs)
         self._correlate(
-            _NodeRings(request.descriptors, request.first_ring), _NodeList(nodes, count),
-            _DeviceScan(request.scan, *addresses[:4]),
+            request, _NodeList(nodes, count), _DeviceScan(request.scan, *addresses[:4]),
             _DeviceCosts(keep, addresses[4], addresses[5] if headings.size else 0),
         )  # fmt: skip
         self.device.buffer.fetch()
@@ -172,29 +164,29 @@ class CudaCompute:
         addresses = self.device.buffer.send(inputs, outputs, 4 * total)
         nodes = _NodeList(0 if is_whole else addresses[8], total)
         a_selected, a_coarse, a_costs, a_headings, scratch = addresses[len(inputs) :]
-        rings = _NodeRings(request.descriptors, request.first_ring)
-        self._correlate(
-            rings, nodes, _DeviceScan(request.coarse, *addresses[:4]), _DeviceCosts(1, scratch, 0)
-        )
+        scan = _DeviceScan(request.coarse, *addresses[:4])
+        self._correlate(request, nodes, scan, _DeviceCosts(1, scratch, 0))
         self.device.launch_packed(
             CHEAPEST, 1, 1024, scratch, total, nodes.address, count, a_selected, a_coarse
         )
-        self._correlate(
-            rings, _NodeList(a_selected, count), _DeviceScan(request.full, *addresses[4:8]),
-            _DeviceCosts(keep, a_costs, a_headings),
-        )  # fmt: skip
+        nodes, scan = _NodeList(a_selected, count), _DeviceScan(request.full, *addresses[4:8])
+        self._correlate(request, nodes, scan, _DeviceCosts(keep, a_costs, a_headings))
         self.device.buffer.fetch()
         return Shortlist(selected, coarse_costs, costs, headings)
 
     def _correlate(
-        self, rings: _NodeRings, nodes: _NodeList, scan: _DeviceScan, out: _DeviceCosts
+        self,
+        request: CorrelateRequest | ShortlistRequest,
+        nodes: _NodeList,
+        scan: _DeviceScan,
+        out: _DeviceCosts,
     ) -> None:
         """Launch the kernel, a node a block and a heading a thread."""
-        table, code = rings.descriptors, scan.scan
+        table, code = request.descriptors, scan.scan
         (phases, depth, m), n = code.values.shape, table.shape[2]
         self.device.launch_packed(
             CORRELATE, min(nodes.size, MAX_BLOCKS), -(-n * phases // 32) * 32,
-            self.device.address(table), table.shape[1], rings.first, depth, n, *nodes,
+            self.device.address(table), table.shape[1], request.first_ring, depth, n, *nodes,
             scan.values, scan.channels, scan.counts, phases, m, scan.headings, code.base,
             1.0 / code.step, code.step, -code.max_short, code.max_long, *out,
             shared=4 * (2 * n * depth + n * phases),

@@ -47,19 +47,12 @@ def bound_boxes(device: Device, request: BoundRequest) -> BoxDeficits:
     return BoxDeficits(deficits.get(), int(lookups[0]))
 
 
-class _Boxes(NamedTuple):
-    """Boxes of a round on the card, `NULL` for all squares of the first one, and their number."""
-
-    rows: DeviceArray
-    size: int
-
-
 class _Bounded(NamedTuple):
-    """What the ends of beams leave of the boxes of a round.
+    """The boxes of a round that remain after the ends of beams are looked up.
 
     Attributes:
-        boxes: Those that remain outside the place.
-        inside: Those that remain inside it.
+        boxes: Boxes outside the place.
+        inside: Boxes inside it.
         lookups: Ends of beams that were looked up.
     """
 
@@ -74,26 +67,26 @@ def search_boxes(device: Device, request: BoxSearchRequest) -> BoxSearchResult |
     if len(request.beams.ends) > MAX_BEAMS:
         return None
     search = _BoxSearch(device, request)
-    boxes = _Boxes(NULL, len(rounds.squares) * rounds.sizes[0].headings)
+    boxes, count = NULL, len(rounds.squares) * rounds.sizes[0].headings
     inside, lookups, wedges = [], 0, 0
     for k in range(len(rounds.sizes)):
-        bounded = search.bound(k, boxes)
+        bounded = search.bound(k, boxes, count)
         if bounded is None:
             return None
         lookups += bounded.lookups
         inside.append(_in_order(bounded.inside)[0])
         remaining, deficits = bounded.boxes, None
         if k >= rounds.first_with_rays and len(remaining):
-            remaining, deficits, count = search.follow_rays(k, remaining)
-            wedges += count
+            remaining, deficits, followed = search.follow_rays(k, remaining)
+            wedges += followed
         is_done = k + 1 == len(rounds.sizes) or len(remaining) == 0
         is_late = 8 * len(remaining) > limits.max_boxes or perf_counter() > limits.deadline
         if is_done or is_late:
             return BoxSearchResult(
                 *_in_order(remaining, deficits), tuple(inside), is_done, lookups, wedges
             )
-        halves = search.halve(k, remaining)
-        boxes = _Boxes(halves, len(halves))
+        boxes = search.halve(k, remaining)
+        count = len(boxes)
     raise AssertionError("a search has rounds")
 
 
@@ -133,24 +126,30 @@ class _BoxSearch:
         size = self.request.rounds.sizes[k]
         return np.float64(size.width), np.float64(2.0 * np.pi / size.headings)
 
-    def bound(self, k: int, boxes: _Boxes) -> _Bounded | None:
-        """Drop boxes by where beams end; `None` if too many remain."""
+    def bound(self, k: int, boxes: DeviceArray, count: int) -> _Bounded | None:
+        """Drop boxes by where beams end; `None` if too many remain.
+
+        Args:
+            k: Number of the round.
+            boxes: Its boxes; `NULL` for all squares at all headings, in the first round.
+            count: Number of these boxes.
+        """
         cp, limits = self.device.cp, self.request.limits
         squares = self.request.rounds.squares
-        room = min(MAX_BOXES, boxes.size)
+        room = min(MAX_BOXES, count)
         remaining = cp.empty((room, 4), dtype=cp.int32)
         inside = cp.empty((MAX_INSIDE, 4), dtype=cp.int32)
         counts = cp.zeros(3, dtype=cp.uint64)
         self._launch(
-            BOUND_ROUND, boxes.size, self.codes, *self.shape, NULL if k else self.squares,
-            boxes.rows, np.int64(len(squares)), np.int64(boxes.size), *self.size(k), self.ends,
+            BOUND_ROUND, count, self.codes, *self.shape, NULL if k else self.squares,
+            boxes, np.int64(len(squares)), np.int64(count), *self.size(k), self.ends,
             self.m, self.tables[k], np.int32(int(limits.budget / limits.unit)), self.place,
             remaining, np.int64(room), inside, np.int64(MAX_INSIDE), counts,
         )  # fmt: skip
-        count, inside_count, lookups = (int(v) for v in counts.get())
-        if count > room or inside_count > MAX_INSIDE:
+        remaining_count, inside_count, lookups = (int(v) for v in counts.get())
+        if remaining_count > room or inside_count > MAX_INSIDE:
             return None
-        return _Bounded(remaining[:count], inside[:inside_count], lookups)
+        return _Bounded(remaining[:remaining_count], inside[:inside_count], lookups)
 
     def follow_rays(self, k: int, boxes: DeviceArray) -> tuple[DeviceArray, DeviceArray, int]:
         """Drop boxes by what their rays pass; return the rest, their deficits, and wedges."""

@@ -158,6 +158,24 @@ class ThreadBuffers(threading.local):
             self._interleaved.append((stream, StagingBuffer(self.cp, stream.ptr)))
         return [buffer for _, buffer in self._interleaved]
 
+    def activate(self, buffer: StagingBuffer, switch: Callable[[], object]) -> Callable[[], None]:
+        """Make a buffer current, now and after each pause of its calls.
+
+        Args:
+            buffer: The buffer.
+            switch: Lets other calls of this thread go on, and returns when they pause.
+
+        Returns:
+            The function that pauses its call.
+        """
+
+        def pause() -> None:
+            switch()
+            self.current = buffer
+
+        self.current, buffer.pause = buffer, pause
+        return pause
+
 
 def interleave(
     buffers: ThreadBuffers, work: Callable[[int, Item], Result], items: Iterable[Item]
@@ -178,11 +196,7 @@ def interleave(
     is_ending = False
 
     def run(buffer: StagingBuffer) -> None:
-        def pause() -> None:
-            main.switch()
-            buffers.current = buffer
-
-        buffers.current, buffer.pause = buffer, pause
+        pause = buffers.activate(buffer, main.switch)
         for number, item in numbered:
             try:
                 results[number] = work(number, item), None
@@ -195,10 +209,9 @@ def interleave(
     workers = [greenlet(partial(run, buffer)) for buffer in buffers.interleaved()]
     number = 0
     try:
-        while not all(worker.dead for worker in workers):
-            for worker in workers:
-                if not worker.dead:
-                    worker.switch()
+        while alive := [worker for worker in workers if not worker.dead]:
+            for worker in alive:
+                worker.switch()
             buffers.current = own_buffer
             while number in results:
                 result, error = results.pop(number)
