@@ -128,7 +128,7 @@ ROWS = (
     Row("attribute", "Gram.from_rose", "from_basis"),
     Row("attribute", "Gram.rose", "basis"),
     Row("attribute", "Library.side_by_side", "multi_map"),
-    Row("attribute", "Fitted.rose", "basis"),
+    Row("attribute", "OptimizedBasis.rose", "basis"),
     Row("setting", "BeamModel.mixture", "hit, short, short_range_m, random"),
     Row("setting", "BeamModel.unseen", "unknown_hit, unknown_fade_per_m"),
     Row("setting", "BeamModel.slack", "behind_m, behind_share"),
