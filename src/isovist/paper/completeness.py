@@ -52,7 +52,7 @@ class Convergence:
         sizes: n, shape (k,).
         mesh_norms: h_n in rad, shape (k,).
         temperatures: ε_n, shape (k,).
-        values: What was measured, shape (k,).
+        values: The quantity, shape (k,).
     """
 
     sizes: FloatArray

@@ -29,7 +29,7 @@ NOISE = 1e-3  # η of the table of static against dynamic localization
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Setup:
-    """What the example is computed for.
+    """The room, basis and places of the example.
 
     Attributes:
         world: The room.

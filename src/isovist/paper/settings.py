@@ -10,7 +10,7 @@ from isovist.settings import Settings, setting
 
 @dataclass(frozen=True, slots=True)
 class SilhouetteSettings(Settings):
-    """How finely integrals over silhouettes are divided (`descriptor.silhouette`)."""
+    """Division of integrals over silhouettes (`descriptor.silhouette`)."""
 
     first_panel_rad: float = setting(
         0.15, unit="rad", range=(0.001, 1.0), raises="faster; short visible stretches are missed",
@@ -37,7 +37,7 @@ class SilhouetteSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class GrazingSettings(Settings):
-    """Which faces of a mesh are integrated by area (`descriptor.grazing`)."""
+    """Selection of the faces of a mesh that are integrated by area (`descriptor.grazing`)."""
 
     max_cosine: float = setting(
         0.3, unit="|n·θ|", range=(0.0, 1.0), raises="more faces are cut: slower, more accurate",
@@ -55,7 +55,7 @@ class GrazingSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class GramSettings(Settings):
-    """Which axes of a Gram matrix are inverted (`gram.gram`)."""
+    """Selection of the axes of a Gram matrix that are inverted (`gram.gram`)."""
 
     min_singular_value: float = setting(
         1e-8, unit="share of the largest", range=(1e-15, 1.0),
@@ -65,7 +65,7 @@ class GramSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class MetricSettings(Settings):
-    """Which nodes are aliases of each other (`gram.metric`)."""
+    """Selection of nodes that are aliases of each other (`gram.metric`)."""
 
     min_alias_distance: float = setting(
         4.0, unit="spacings of the grid", range=(1.0, 1000.0), raises="fewer aliases",
@@ -123,7 +123,7 @@ class LocalizerSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class BoundSettings(Settings):
-    """How suprema over a ball are estimated from samples (`static`, `dynamic`)."""
+    """Estimation of suprema over a ball from samples (`static`, `dynamic`)."""
 
     margin: float = setting(
         1.25, unit="1", range=(1.0, 10.0), raises="safer bounds, and fewer that hold",
@@ -145,7 +145,7 @@ class BoundSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class TrajectorySettings(Settings):
-    """Which starts of a trajectory are tried (`dynamic.trajectory_localizer`)."""
+    """Selection of candidate starts of a trajectory (`dynamic.trajectory_localizer`)."""
 
     arm_m: float = setting(
         1.0, unit="m", range=(0.01, 100.0), raises="errors of heading count more",
@@ -175,7 +175,7 @@ class TrajectorySettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class StartFitSettings(Settings):
-    """How the start of a trajectory is fitted to walls (`dynamic.start_fit`)."""
+    """Fit of the start of a trajectory to walls (`dynamic.start_fit`)."""
 
     max_rounds: int = setting(
         10, unit="fits", range=(1, 1000), raises="slower, more starts come to rest",
@@ -197,7 +197,7 @@ class StartFitSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class CertificateSettings(Settings):
-    """How a certificate integrates over the beams of a scan (`static.certify`)."""
+    """Integration of a certificate over the beams of a scan (`static.certify`)."""
 
     difference_share: float = setting(
         0.5, unit="share of the ball", range=(0.01, 0.5),
@@ -216,7 +216,7 @@ class CertificateSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class SteeringSettings(Settings):
-    """How a leg is judged (`dynamic.steering`)."""
+    """Rating of a leg (`dynamic.steering`)."""
 
     observations: int = setting(
         4, unit="observations on a leg", range=(1, 100), raises="slower, more even",
@@ -234,7 +234,7 @@ class SteeringSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class BasisFitSettings(Settings):
-    """How a basis is fitted to a map (`basis_fit.separation`)."""
+    """Fit of a basis to a map (`basis_fit.separation`)."""
 
     sharpness: float = setting(
         20.0, unit="1/mean distance", range=(0.1, 1000.0),

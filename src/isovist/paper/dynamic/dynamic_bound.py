@@ -99,7 +99,7 @@ class DynamicBound:
 
 @dataclass(frozen=True, slots=True)
 class DynamicPremises:
-    """What a dynamic bound takes for granted.
+    """The premises of a dynamic bound.
 
     Attributes:
         radius: R, within which the true start is taken to lie, in m.

@@ -1,4 +1,4 @@
-"""What a statement is, and how all of them are run.
+"""Define statements, and run all of them.
 
 A statement is a sentence of the paper, or its correction, with a check that tries it on random
 cases and gives back the worst value it met.  It holds when that value stays within its limit.  A
@@ -23,7 +23,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a check is given: random numbers of its own, a dimension and a number of cases."""
+    """The input of a check: its own random numbers, a dimension and a number of cases."""
 
     rng: np.random.Generator
     dimension: int
@@ -32,13 +32,13 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found.
+    """The result of a check.
 
     Attributes:
-        cases: How many cases were tried.
-        worst: The largest value met.
-        limit: What it may be at most.
-        example: The worst case in words, where it says something.
+        cases: Number of cases that were tried.
+        worst: The largest value.
+        limit: Its upper limit.
+        example: A description of the worst case, or nothing.
     """
 
     cases: int
@@ -63,11 +63,11 @@ class Statement:
         group: "weights", "signal space", "stability", "map space", "localization" or "second
             reading".
         name: The paper's name for it, with its section.
-        computed: What the worst value is.
-        check: Tries it.
+        computed: The quantity whose worst value is shown.
+        check: The function that tries it.
         version: "as printed" or "corrected" where the two differ.
         holds: Whether it should hold.
-        dimensions: Where it is tried.
+        dimensions: Dimensions in which it is tried.
     """
 
     group: str

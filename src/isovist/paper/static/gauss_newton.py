@@ -77,7 +77,7 @@ class Linearization:
     """A least-squares problem at one place.
 
     Attributes:
-        cost: What must fall.
+        cost: The cost, which must fall.
         residuals: r, shape (m,).
         slopes: −∂r/∂p per m, shape (m, D).
     """
@@ -99,7 +99,7 @@ class Problem:
     Attributes:
         linearize: Gives the problem at a place, shape (D,).
         is_free: Whether a place may be stepped to.
-        units: What each coordinate is worth in m, shape (D,).
+        units: Length in m that a unit of each coordinate is worth, shape (D,).
     """
 
     linearize: Callable[[FloatArray], Linearization]
@@ -109,7 +109,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Where damped Gauss–Newton ended.
+    """The result of damped Gauss–Newton.
 
     Attributes:
         path: Accepted places, the start first, in m and rad.

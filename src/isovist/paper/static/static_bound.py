@@ -27,7 +27,7 @@ from isovist.settings import default_of
 
 @dataclass(frozen=True, slots=True)
 class Premises:
-    """What a static bound takes for granted.
+    """The premises of a static bound.
 
     Attributes:
         radius: R, within which the true place is taken to lie, in m.
@@ -127,7 +127,7 @@ def static_bound(
 
 @dataclass(frozen=True, slots=True)
 class _Ball:
-    """What was found in the ball around a place: L, κ, and whether it is free of walls."""
+    """Samples of a ball around a place: L, κ, and whether it is free of walls."""
 
     lipschitz: float
     variation: float
