@@ -10,7 +10,15 @@ from isovist.settings import Settings, setting
 
 @dataclass(frozen=True, slots=True)
 class SilhouetteSettings(Settings):
-    """Division of integrals over silhouettes (`descriptor.silhouette`)."""
+    """Division of integrals over silhouettes (`descriptor.silhouette`).
+
+    Attributes:
+        first_panel_rad: Longest first panel of an edge, as seen from the point.
+        tolerance: Error allowed in a panel, relative to the sum over all panels.
+        max_halvings: Most halvings of a panel.
+        max_halvings_exact: Most halvings of a panel with the exact quadrature of a mesh.
+        min_tolerance_exact: Smallest tolerance with the exact quadrature of a mesh.
+    """
 
     first_panel_rad: float = setting(
         0.15, unit="rad", range=(0.001, 1.0), raises="faster; short visible stretches are missed",
@@ -37,7 +45,13 @@ class SilhouetteSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class GrazingSettings(Settings):
-    """Selection of the faces of a mesh that are integrated by area (`descriptor.grazing`)."""
+    """Selection of the faces of a mesh that are integrated by area (`descriptor.grazing`).
+
+    Attributes:
+        max_cosine: Faces with a smaller |n·θ| are integrated by area.
+        min_width: Narrower faces are left to the sum over directions.
+        triangle_width: Width of the triangles that a face is cut into.
+    """
 
     max_cosine: float = setting(
         0.3, unit="|n·θ|", range=(0.0, 1.0), raises="more faces are cut: slower, more accurate",
@@ -55,7 +69,11 @@ class GrazingSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class GramSettings(Settings):
-    """Selection of the axes of a Gram matrix that are inverted (`gram.gram`)."""
+    """Selection of the axes of a Gram matrix that are inverted (`gram.gram`).
+
+    Attributes:
+        min_singular_value: Smallest singular value that is inverted.
+    """
 
     min_singular_value: float = setting(
         1e-8, unit="share of the largest", range=(1e-15, 1.0),
@@ -65,7 +83,12 @@ class GramSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class MetricSettings(Settings):
-    """Selection of nodes that are aliases of each other (`gram.metric`)."""
+    """Selection of nodes that are aliases of each other (`gram.metric`).
+
+    Attributes:
+        min_alias_distance: Smallest distance between a node and its alias.
+        neighbours: Nearest nodes in d that are compared.
+    """
 
     min_alias_distance: float = setting(
         4.0, unit="spacings of the grid", range=(1.0, 1000.0), raises="fewer aliases",
@@ -79,7 +102,19 @@ class MetricSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class LocalizerSettings(Settings):
-    """Numbers of the paper's localizer (`localizer`, `static`)."""
+    """Numbers of the paper's localizer (`localizer`, `static`).
+
+    Attributes:
+        full_view_share: A scan that sees this share of every channel sees all around.
+        bound_radius: Radius of the ball in which a bound is claimed.
+        max_steps: Most accepted steps of Gauss–Newton.
+        trust_radius_m: Longest step of Gauss–Newton.
+        difference_m: Half-width of central differences; at least the side of a cell.
+        bin_deg: Side of a bin of directions of a 3D scan.
+        rays_3d: Rays of the sum that describes a place in 3D.
+        min_common_share: A node is compared if it knows this share of the observed channels.
+        truncation: Differences of a channel count up to this size in the truncated norm.
+    """
 
     full_view_share: float = setting(
         0.99, unit="share of a channel", range=(0.5, 1.0),
@@ -123,15 +158,17 @@ class LocalizerSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class BoundSettings(Settings):
-    """Estimation of suprema over a ball from samples (`static`, `dynamic`)."""
+    """Estimation of suprema over a ball from samples (`static`, `dynamic`).
+
+    Attributes:
+        margin: Factor on suprema that are estimated from samples.
+        place_samples: Samples of the ball around one place.
+        trajectory_samples: Samples of the ball around the start of a trajectory.
+    """
 
     margin: float = setting(
         1.25, unit="1", range=(1.0, 10.0), raises="safer bounds, and fewer that hold",
         evidence="isovist paper verify",
-    )  # fmt: skip
-    disc_samples: int = setting(
-        96, unit="samples", range=(4, 100_000), raises="safer static bounds in 2D, slower",
-        evidence="not varied",
     )  # fmt: skip
     place_samples: int = setting(
         64, unit="samples", range=(4, 100_000), raises="safer bounds of one place, slower",
@@ -145,7 +182,16 @@ class BoundSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class TrajectorySettings(Settings):
-    """Selection of candidate starts of a trajectory (`dynamic.trajectory_localizer`)."""
+    """Selection of candidate starts of a trajectory (`dynamic.trajectory_localizer`).
+
+    Attributes:
+        arm_m: Length that turns a heading in rad into m.
+        candidates: Places of the first scan that are compared with the whole trajectory.
+        finalists: Candidates that are fitted to the whole trajectory.
+        min_separation_m: Smallest distance between candidates.
+        min_separation_deg: Smallest turn between candidates at one place.
+        min_free_share: Share of the places of a trajectory that must be free.
+    """
 
     arm_m: float = setting(
         1.0, unit="m", range=(0.01, 100.0), raises="errors of heading count more",
@@ -175,7 +221,14 @@ class TrajectorySettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class StartFitSettings(Settings):
-    """Fit of the start of a trajectory to walls (`dynamic.start_fit`)."""
+    """Fit of the start of a trajectory to walls (`dynamic.start_fit`).
+
+    Attributes:
+        max_rounds: Most repetitions of the last fit.
+        rest_m: A start that moves less is at rest.
+        rest_rad: A start that turns less is at rest.
+        guess_offset_m: Distance of the four further guesses around each guess.
+    """
 
     max_rounds: int = setting(
         10, unit="fits", range=(1, 1000), raises="slower, more starts come to rest",
@@ -197,7 +250,13 @@ class StartFitSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class CertificateSettings(Settings):
-    """Integration of a certificate over the beams of a scan (`static.certify`)."""
+    """Integration of a certificate over the beams of a scan (`static.certify`).
+
+    Attributes:
+        difference_share: Step of the differences, relative to the radius of the ball.
+        channels: Directions of the basis.
+        rays_per_beam: Rays through the map for each beam of a 2D scan.
+    """
 
     difference_share: float = setting(
         0.5, unit="share of the ball", range=(0.01, 0.5),
@@ -216,7 +275,13 @@ class CertificateSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class SteeringSettings(Settings):
-    """Rating of a leg (`dynamic.steering`)."""
+    """Rating of a leg (`dynamic.steering`).
+
+    Attributes:
+        observations: Observations on a leg.
+        rays_3d: Rays of the sum that describes a place in 3D.
+        wall_step_m: Steps in which a leg is checked for walls.
+    """
 
     observations: int = setting(
         4, unit="observations on a leg", range=(1, 100), raises="slower, more even",
@@ -234,7 +299,13 @@ class SteeringSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class BasisFitSettings(Settings):
-    """Fit of a basis to a map (`basis_fit.separation`)."""
+    """Fit of a basis to a map (`basis_fit.separation`).
+
+    Attributes:
+        sharpness: β of the smooth minimum of distances.
+        difference_m: Half-width of central differences; at least the side of a cell.
+        clearance_m: Free space that a place needs around it.
+    """
 
     sharpness: float = setting(
         20.0, unit="1/mean distance", range=(0.1, 1000.0),
