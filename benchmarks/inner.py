@@ -134,7 +134,7 @@ def fits(atlas: PlaneAtlas, scan: AnyScan) -> None:
     model = atlas.model(settings.model)
     model[9] = 1.0  # nothing is behind a wall
     ratings, kinds = np.empty((PLACES, len(beams)), "f4"), np.empty((PLACES, len(beams)), "u1")
-    fixed = (atlas.clear, atlas.bare, atlas.wall_distance, unit, model, beams.ends, np.empty(0))
+    fixed = (atlas.clear, atlas.walls, atlas.wall_distance, unit, model, beams.ends, np.empty(0))
     rate = best_of(lambda: score_2d(*fixed, poses, ratings, kinds))
     ends = np.concatenate([Pose.from_vector(p).apply(beams.ends / unit) for p in poses])
 

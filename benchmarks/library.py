@@ -79,7 +79,7 @@ def measure(library: Library, scans: int) -> bool:
     print(
         f"{len(names)} floors, made ready once in {perf_counter() - start[1]:.1f} s (CPU "
         f"{process_time() - start[0]:.1f} s); {kept / 2**20:.0f} MiB are kept of them, open "
-        f"atlases take {library.taken / 2**20:.0f} MiB",
+        f"atlases take {library.open_bytes / 2**20:.0f} MiB",
         flush=True,
     )
     kinds: Counter[str] = Counter()
@@ -97,7 +97,7 @@ def measure(library: Library, scans: int) -> bool:
         cpu.append(process_time() - clock[1])
         choice = Choice.of(site, scan, settings)
         if choice is not None and own.best is not None and isinstance(site, MultiMap):
-            placed = replace(own.best, pose=site.placed(names[k], own.best.pose))
+            placed = replace(own.best, pose=site.to_common(names[k], own.best.pose))
             limit = choice.limit(scan, replace(own, estimates=(placed,)), settings)
             part = choice.part(limit)[0]
             left.append((len(part.names), sum(len(nodes) for nodes in part.only.values())))
@@ -122,7 +122,7 @@ def measure(library: Library, scans: int) -> bool:
     )
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
     print(f"memory at the peak {most:.0f} MiB, open atlases at the end "
-          f"{library.taken / 2**20:.0f} MiB in {len(library.opened)}")  # fmt: skip
+          f"{library.open_bytes / 2**20:.0f} MiB in {len(library.opened)}")  # fmt: skip
     return kinds["wrong"] <= 0.01 * scans
 
 
@@ -139,7 +139,7 @@ def main() -> None:
         folder = Path(place) if given.folder is None else given.folder
         folder.mkdir(parents=True, exist_ok=True)
         write_floors(folder, given.floors)
-        library = read_library(folder, memory=1e6 * given.memory, most=given.most)
+        library = read_library(folder, memory=1e6 * given.memory, max_maps=given.most)
         good = measure(library, given.scans)
     sys.exit(0 if good else 1)
 

@@ -80,7 +80,7 @@ class SearchSpace(ABC):
     def cell(self, poses: FloatArray) -> float | FloatArray:
         """Return the side of the map cells at each pose, in m; one number where all are alike."""
 
-    def elsewhere(self, poses: FloatArray) -> BoolArray | None:  # noqa: ARG002
+    def is_on_other_map(self, poses: FloatArray) -> BoolArray | None:  # noqa: ARG002
         """Return which poses are on another map than the first pose, shape (K,).
 
         `None` where there is only one map.
@@ -207,7 +207,7 @@ class Atlas(SearchSpace):
         wall_distance: Distance of each cell to the nearest wall face, in cells, float32, shape
             of the map; in 3D near walls only, by blocks.  Read-only.
         clear: What rays walk on (`skip` of the map) with gaps between rays closed.  Read-only.
-        bare: The map with nothing but walls: unknown cells are free.  Read-only.
+        walls: What rays walk on with walls alone: unknown cells are free.  Read-only.
         spacing: Distance of the nodes in m.
         settings: The settings that it was built with.
     """
@@ -217,7 +217,7 @@ class Atlas(SearchSpace):
     descriptors: Float32Array
     wall_distance: Float32Array | WallDistances
     clear: NDArray[np.uint8] | RayGrid
-    bare: NDArray[np.uint8] | RayGrid
+    walls: NDArray[np.uint8] | RayGrid
     spacing: float
     settings: AtlasSettings
 

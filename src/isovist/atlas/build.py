@@ -8,7 +8,7 @@ from isovist.atlas.base import Atlas
 from isovist.atlas.data.atlas2d import SIGNALS, build_plane
 from isovist.atlas.data.atlas3d import Height, build_space
 from isovist.atlas.description.cluster import connected
-from isovist.atlas.description.tiles import Crew
+from isovist.atlas.description.tiles import Workers
 from isovist.atlas.matching.windows import check_basis
 from isovist.atlas.settings import AtlasSettings
 from isovist.basis.directional_basis import DirectionalBasis
@@ -61,25 +61,25 @@ def build(
             f"A cluster computes on the cores of its workers; leave `backend` out, got {backend}.",
             code="conflict",
         )
-    chosen = checked_settings(AtlasSettings, settings)
-    tell = progress or (lambda _share: None)
-    cells = as_cells(world, chosen)
+    settings = checked_settings(AtlasSettings, settings)
+    report = progress or (lambda _share: None)
+    cells = as_cells(world, settings)
     if spacing is not None:
         if not 0.0 < spacing <= CLOUDS.max_width_m:
-            what = "a positive length" if not spacing > 0.0 else f"at most {CLOUDS.max_width_m:g}"
-            raise InputError.about("spacing", f"must be {what} in m, got {spacing}.")
-        chosen = replace(chosen, spacing=float(spacing))
+            limits = "a positive length" if not spacing > 0.0 else f"at most {CLOUDS.max_width_m:g}"
+            raise InputError.about("spacing", f"must be {limits} in m, got {spacing}.")
+        settings = replace(settings, spacing=float(spacing))
     if basis is not None:
         check_basis(basis, cells.dimension)
     if basis is not None and cells.dimension == 2:
-        chosen = replace(chosen, channels=len(basis))
+        settings = replace(settings, channels=len(basis))
     if isinstance(cells, OccupancyMap):
         if height is not None:
             raise InputError.about(
                 "height", "is for maps in space; this map is of the plane.", code="wrong_dimension"
             )
-        with use_backend(backend), _crew(cluster) as crew:
-            return build_plane(cells, chosen, tell, basis, crew, signal)
+        with use_backend(backend), _workers(cluster) as workers:
+            return build_plane(cells, settings, report, basis, workers, signal)
     if signal != SIGNALS[0]:
         raise InputError.about(
             "signal",
@@ -87,14 +87,14 @@ def build(
             code="wrong_dimension",
         )
     if spacing is None:
-        chosen = replace(
-            chosen, spacing=max(chosen.spacing, chosen.spacing_cells * cells.resolution)
+        settings = replace(
+            settings, spacing=max(settings.spacing, settings.spacing_cells * cells.resolution)
         )
-    with _crew(cluster) as crew:
-        return build_space(cells, chosen, height, tell, crew, basis)
+    with _workers(cluster) as workers:
+        return build_space(cells, settings, height, report, workers, basis)
 
 
-def _crew(cluster: str | None) -> AbstractContextManager[Crew | None]:
+def _workers(cluster: str | None) -> AbstractContextManager[Workers | None]:
     return nullcontext() if cluster is None else connected(cluster)
 
 
@@ -103,14 +103,14 @@ def as_cells(world: AnyMap, settings: AtlasSettings | None = None) -> OccupancyM
 
     A map that is made of cells is returned as it is.
     """
-    chosen = checked_settings(AtlasSettings, settings)
+    settings = checked_settings(AtlasSettings, settings)
     if isinstance(world, OccupancyMap | VoxelMap):
         return world
     if isinstance(world, SegmentMap):
         walls = world.walls.reshape(-1, 2, 2)
-        return OccupancyMap.from_segments(walls, chosen.cell, reflectance=world.reflectance)
+        return OccupancyMap.from_segments(walls, settings.cell, reflectance=world.reflectance)
     if isinstance(world, MeshMap):
-        return VoxelMap.from_mesh(world, 2.0 * chosen.cell)
+        return VoxelMap.from_mesh(world, 2.0 * settings.cell)
     raise InputError(
         "An atlas is built of a SegmentMap, an OccupancyMap, a VoxelMap or a MeshMap, "
         f"got {type(world).__name__}.",

@@ -1,4 +1,4 @@
-"""A folder of atlases: opened when they are asked for, closed when memory is short."""
+"""Keep a folder of atlases: open them when needed, close them when memory is short."""
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -16,7 +16,7 @@ from isovist.storage.files import PathLike, first_line, is_folder, unreadable_er
 from isovist.storage.locations import MANIFEST
 
 SUFFIX = ".atlas"
-"""Of a folder; not part of the name of its map."""
+"""Suffix of a folder; not part of the name of its map."""
 
 
 @accept_old_names
@@ -28,35 +28,37 @@ class Library(Mapping[str, Atlas]):
     Attributes:
         paths: Folder of each atlas, by name, in order.
         memory: Bytes that open atlases may take together; one is open in any case.
-        taken: Bytes of the atlases that are open.
-        most: Maps that are looked at for one scan; as many as it takes when `None`.
+        open_bytes: Bytes of the atlases that are open.
+        max_maps: Largest number of maps that are searched for one scan; no limit when `None`.
     """
 
-    def __init__(self, paths: Mapping[str, Path], memory: float, most: int | None = None) -> None:
+    def __init__(
+        self, paths: Mapping[str, Path], memory: float, max_maps: int | None = None
+    ) -> None:
         self.paths = dict(paths)
-        self.memory, self.most = memory, most
+        self.memory, self.max_maps = memory, max_maps
         self._open: dict[str, Atlas] = {}
         self._sizes: dict[str, int] = {}
-        self.taken = 0
+        self.open_bytes = 0
         self._stamps: dict[str, Stamp] = {}
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[type["Library"], tuple[Mapping[str, Path], float, int | None]]:
-        return Library, (self.paths, self.memory, self.most)  # another process opens its own
+        return Library, (self.paths, self.memory, self.max_maps)  # another process opens its own
 
     def __getitem__(self, name: str) -> Atlas:
         with self._lock:
-            # What was asked for last stands last.
+            # The atlas that was used last stands last.
             atlas = self._open.pop(name, None)
             if atlas is None:
                 atlas = self._read(name)
                 self._sizes[name] = bytes_of(atlas)
-                self.taken += self._sizes[name]
+                self.open_bytes += self._sizes[name]
             self._open[name] = atlas
-            while len(self._open) > 1 and self.taken > self.memory:
+            while len(self._open) > 1 and self.open_bytes > self.memory:
                 oldest = next(iter(self._open))
                 del self._open[oldest]
-                self.taken -= self._sizes.pop(oldest)
+                self.open_bytes -= self._sizes.pop(oldest)
         return atlas
 
     def _read(self, name: str) -> Atlas:
@@ -66,13 +68,13 @@ class Library(Mapping[str, Atlas]):
     def keep(self, before: "Library") -> None:
         """Take over the open atlases of another library that have not been written anew since."""
         with before._lock:
-            still = [(name, a) for name, a in before._open.items() if name in self.paths]
-        for name, atlas in still:
+            atlases = [(name, a) for name, a in before._open.items() if name in self.paths]
+        for name, atlas in atlases:
             stamp = before._stamps[name]
             if before.paths[name] == self.paths[name] and stamp == stamp_of(self.paths[name]):
                 self._open[name], self._stamps[name] = atlas, stamp
                 self._sizes[name] = bytes_of(atlas)
-                self.taken += self._sizes[name]
+                self.open_bytes += self._sizes[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self.paths  # without opening it
@@ -100,10 +102,10 @@ Stamp = tuple[int, int, int]
 def stamp_of(path: Path) -> Stamp:
     """Return the inode, time and size of an atlas's manifest, which change when it is written."""
     try:
-        told = (path / MANIFEST).stat()
+        status = (path / MANIFEST).stat()
     except OSError as error:
         raise unreadable_error(path / MANIFEST, error) from error
-    return told.st_ino, told.st_mtime_ns, told.st_size
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def bytes_of(atlas: Atlas) -> int:
@@ -111,25 +113,26 @@ def bytes_of(atlas: Atlas) -> int:
     return sum(array.nbytes for array in atlas.arrays().values()) + atlas.descriptors.size
 
 
+@accept_old_names
 def read_library(
-    folder: PathLike, *, memory: float | None = None, most: int | None = None
+    folder: PathLike, *, memory: float | None = None, max_maps: int | None = None
 ) -> Library:
     """Read a folder of atlases, as several maps for `locate`.
 
-    Every manifest is read now; arrays are read and checked when an atlas is first needed.  Of more
-    than a few maps `locate` looks at those only that a bound does not exclude; for that it keeps 64
-    bytes of each node in 2D, and opens every atlas once.
+    Every manifest is read now.  Arrays are read and checked when an atlas is first needed.  Among
+    many maps `locate` searches only those that a bound does not exclude.  For that it opens every
+    atlas once, and keeps 64 bytes of each node in 2D.
 
     Args:
         folder: Holds a folder for each atlas, by whose name, without `.atlas`, the map is called.
         memory: Bytes that open atlases may take together: above that, the one that was not used
             for longest is closed.  No limit when `None`.
-        most: Maps that `locate` looks at for one scan, the likeliest ones: where that leaves some
-            out that may explain it as well, the answer is not unique and says so.  As many as it
-            takes when `None`.
+        max_maps: Largest number of maps that `locate` searches for one scan, the likeliest first.
+            When a map that is left out may explain the scan as well, the answer is not unique and
+            says so.  No limit when `None`.
     """
-    if most is not None and not most >= 1:
-        raise InputError.about("most", f"must be a number of maps, 1 or more, got {most}.")
+    if max_maps is not None and not max_maps >= 1:
+        raise InputError.about("max_maps", f"must be a number of maps, 1 or more, got {max_maps}.")
     check_memory(memory)
     folder = Path(folder)
     if not is_folder(folder):
@@ -148,7 +151,7 @@ def read_library(
         described = (name, *_described(path))
         first = first or described
         check_alike(first, described)
-    return Library(paths, float("inf") if memory is None else memory, most)
+    return Library(paths, float("inf") if memory is None else memory, max_maps)
 
 
 def check_memory(memory: float | None) -> None:
@@ -163,16 +166,16 @@ def is_library(path: PathLike) -> bool:
 
 
 def _folders(folder: Path) -> list[Path]:
-    """Those in a folder, in order, without hidden ones."""
+    """Return the folders in a folder, in order, without hidden ones."""
     try:
-        found = [path for path in sorted(folder.iterdir()) if path.is_dir()]
+        folders = [path for path in sorted(folder.iterdir()) if path.is_dir()]
     except OSError as error:
         raise unreadable_error(folder, error) from error
-    return [path for path in found if not path.name.startswith(".")]
+    return [path for path in folders if not path.name.startswith(".")]
 
 
 def _described(path: Path) -> tuple[int, AtlasSettings]:
-    """Dimension and settings of an atlas on disk, by its manifest."""
+    """Return the dimension and the settings of an atlas on disk, from its manifest."""
     if not (path / MANIFEST).exists():
         raise FileError(
             f"{path.name} is not an atlas: it has no {MANIFEST}. Build it again, or put it "

@@ -47,7 +47,7 @@ class MultiMap(SearchSpace):
         cells: Side of the cells of each map, in m, shape (K,).
         spacing: Distance of the nodes where they lie farthest apart, in m.
         only: Nodes to search, by name of the map; maps that are not named are searched whole.
-        found: Where parts of the site are searched one after the other: what whole maps gave.
+        results: What whole maps gave, where parts are searched one after the other.
     """
 
     maps: Mapping[str, Atlas]
@@ -60,7 +60,7 @@ class MultiMap(SearchSpace):
     _diagonal: float
     _size: int
     only: Mapping[str, IntArray] = field(default_factory=dict)
-    found: dict[Any, Any] | None = None
+    results: dict[Any, Any] | None = None
 
     @classmethod
     def of(cls, maps: Mapping[str, Atlas]) -> "MultiMap":
@@ -90,13 +90,13 @@ class MultiMap(SearchSpace):
             first[1].dimension, float(diagonals.max()), int(sizes.sum()),
         )  # fmt: skip
 
-    def part(self, chosen: IntArray, only: Mapping[str, IntArray]) -> "MultiMap":
+    def part(self, numbers: IntArray, only: Mapping[str, IntArray]) -> "MultiMap":
         """Return some of the maps, chosen by number, restricted to some of their nodes.
 
         The maps keep their places.
         """
-        names = tuple(self.names[int(k)] for k in chosen)
-        starts, shifts, cells = (a[chosen] for a in (self.starts, self.shifts, self.cells))
+        names = tuple(self.names[int(k)] for k in numbers)
+        starts, shifts, cells = (a[numbers] for a in (self.starts, self.shifts, self.cells))
         return replace(self, names=names, starts=starts, shifts=shifts, cells=cells, only=only)
 
     @property
@@ -117,10 +117,10 @@ class MultiMap(SearchSpace):
 
     def numbers(self, poses: FloatArray) -> IntArray:
         """Return the number of the map that each pose is on, shape (K,)."""
-        found = np.searchsorted(self.starts, poses[..., 0], side="right") - 1
-        return np.asarray(np.maximum(found, 0), dtype=np.int64)
+        index = np.searchsorted(self.starts, poses[..., 0], side="right") - 1
+        return np.asarray(np.maximum(index, 0), dtype=np.int64)
 
-    def elsewhere(self, poses: FloatArray) -> BoolArray:
+    def is_on_other_map(self, poses: FloatArray) -> BoolArray:
         numbers = self.numbers(poses)
         return np.asarray(numbers != numbers[0])
 
@@ -128,16 +128,16 @@ class MultiMap(SearchSpace):
         """Return the name of the map that a pose is on."""
         return self.names[int(self.numbers(pose.vector))]
 
-    def local(self, pose: P) -> P:
+    def to_local(self, pose: P) -> P:
         """Return a pose in the frame of its own map."""
-        return self._moved(pose, -self.shifts[int(self.numbers(pose.vector))])
+        return self._shift(pose, -self.shifts[int(self.numbers(pose.vector))])
 
-    def placed(self, name: str, pose: P) -> P:
+    def to_common(self, name: str, pose: P) -> P:
         """Return a pose of one map in the frame in which all maps lie side by side."""
-        return self._moved(pose, self.shifts[self.names.index(name)])
+        return self._shift(pose, self.shifts[self.names.index(name)])
 
     @staticmethod
-    def _moved(pose: P, shift: float) -> P:
+    def _shift(pose: P, shift: float) -> P:
         if shift == 0.0:
             return pose
         row = pose.vector.copy()
@@ -155,8 +155,8 @@ class MultiMap(SearchSpace):
 
         Intensities count on one map only, since maps know them differently.
         """
-        chosen = self._first.beams(scan, thin, block)
-        return chosen if len(self.names) == 1 else replace(chosen, strengths=np.empty(0))
+        beams = self._first.beams(scan, thin, block)
+        return beams if len(self.names) == 1 else replace(beams, strengths=np.empty(0))
 
     def fit(
         self,
@@ -174,16 +174,16 @@ class MultiMap(SearchSpace):
 
         parts = map_in_groups(on_one, list(self._by_map(poses)), free_threads())
         fields = ("poses", "normal", "weight", "square")
-        whole = Fit(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
-        return whole.select(self._back(poses))
+        fit = Fit(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
+        return fit.select(self._back(poses))
 
     def rate(self, beams: Beams, poses: FloatArray, model: BeamModel) -> BeamRatings:
-        told = map_in_groups(
+        parts = map_in_groups(
             lambda part: self.maps[part[0]].rate(beams, part[1], model),
             list(self._by_map(poses)),
             free_threads(),
         )
-        ratings, kinds = (np.concatenate(part) for part in zip(*told, strict=True))
+        ratings, kinds = (np.concatenate(part) for part in zip(*parts, strict=True))
         back = self._back(poses)
         return BeamRatings(ratings[back], kinds[back])
 
@@ -210,20 +210,20 @@ class MultiMap(SearchSpace):
         return self.maps[self.names[0]]
 
     def _by_map(self, poses: FloatArray) -> Iterator[tuple[str, FloatArray, FloatArray]]:
-        """Each map that has poses by name, these in its own frame, and what they were moved by."""
+        """Yield each map that has poses: its name, these in its own frame, and their shift."""
         if len(poses) == 0:
             yield self.names[0], poses, np.zeros(poses.shape[1])
             return
         numbers = self.numbers(poses)
         order = np.argsort(numbers, kind="stable")
-        found, starts = np.unique(numbers[order], return_index=True)
-        for k, mine in zip(found.tolist(), np.split(order, starts[1:]), strict=True):
+        maps, starts = np.unique(numbers[order], return_index=True)
+        for k, rows in zip(maps.tolist(), np.split(order, starts[1:]), strict=True):
             shift = np.zeros(poses.shape[1])
             shift[0] = self.shifts[k]
-            yield self.names[k], poses[mine] - shift, shift
+            yield self.names[k], poses[rows] - shift, shift
 
     def _back(self, poses: FloatArray) -> IntArray:
-        """From the order of `_by_map` to that of the poses."""
+        """Return the places of the poses in the order of `_by_map`."""
         order = np.argsort(self.numbers(poses), kind="stable")
         return np.argsort(order, kind="stable")
 
@@ -232,18 +232,18 @@ Described = tuple[str, int, AtlasSettings]
 """Name, dimension and settings of an atlas."""
 
 
-def check_alike(one: Described, other: Described) -> None:
+def check_alike(a: Described, b: Described) -> None:
     """Check that scans can be compared on two atlases; raise an error otherwise."""
-    first, second = one[0], other[0]
-    if one[1] != other[1]:
-        plane, space = (first, second) if one[1] == 2 else (second, first)
+    first, second = a[0], b[0]
+    if a[1] != b[1]:
+        plane, space = (first, second) if a[1] == 2 else (second, first)
         raise InputError(
             f"Maps must all be of the plane or all in space: {plane!r} is of the plane, and "
             f"{space!r} is in space.",
             code="wrong_dimension",
         )
     for name in SHARED:
-        mine, theirs = map(attrgetter(name), (one[2], other[2]))
+        mine, theirs = map(attrgetter(name), (a[2], b[2]))
         if mine != theirs:
             raise InputError(
                 f"{first!r} was built with `{name}` {mine:g}, and {second!r} with {theirs:g}. "

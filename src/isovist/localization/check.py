@@ -154,7 +154,7 @@ def check(
         return Check("disagrees", outside, pose, None, (), 0.0, -np.inf, {"total": 0.0}, frame, map)
     compile_kernels(site)
     start = perf_counter()
-    here = site.placed(map, pose) if isinstance(site, MultiMap) and map is not None else pose
+    here = site.to_common(map, pose) if isinstance(site, MultiMap) and map is not None else pose
     stated = (here @ held.T_robot_level).vector
     claim = _Claim(pose, stated, spread, map)
     short = isinstance(site, Atlas) and site.dimension == 2 and not thorough
@@ -219,7 +219,7 @@ def _listed(
     """Keep the likeliest estimates, and those near the claim however many are likelier."""
     pose = claim.pose
     if isinstance(site, MultiMap) and claim.map is not None:
-        pose = site.placed(claim.map, pose)
+        pose = site.to_common(claim.map, pose)
     gaps = [gap_of(pose, estimate.pose) for estimate in estimates]
     metres, radians = (REACH * limit for limit in settings.same)
     return [

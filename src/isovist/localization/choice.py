@@ -131,13 +131,15 @@ class Choice:
         def rate(k: int) -> float:
             return _rated(library[site.names[k]], beams, window, under[k], settings)
 
-        while len(ratings) < len(tried) and (library.most is not None or not _is_ahead(ratings)):
+        while len(ratings) < len(tried) and (
+            library.max_maps is not None or not _is_ahead(ratings)
+        ):
             some = tried[len(ratings) : len(ratings) + AHEAD[0]].tolist()
             ratings = np.append(ratings, map_in_groups(rate, some, free_threads()))
         tried = tried[: len(ratings)]
         order[: len(tried)] = tried[np.argsort(-ratings, kind="stable")]
-        most = len(order) if library.most is None else min(library.most, len(order))
-        return cls(replace(site, found={}), order, under, cheapest, most)
+        most = len(order) if library.max_maps is None else min(library.max_maps, len(order))
+        return cls(replace(site, results={}), order, under, cheapest, most)
 
     def part(self, limit: float) -> tuple[MultiMap, float]:
         """The likeliest maps, and of others the nodes that may cost less than a limit.

@@ -92,7 +92,7 @@ def judge(
     out = np.zeros(len(order), dtype=np.bool_)
     out[1:] = refuted(witnesses, plain.scores[order], explained, settings)
     chances = chances_of(totals[order], witnesses.shape[1], settings)
-    elsewhere = atlas.elsewhere(fits.poses[order])
+    elsewhere = atlas.is_on_other_map(fits.poses[order])
     if elsewhere is not None and elsewhere.any():
         faint = elsewhere & out & (chances[:-1] < (1.0 - settings.sure[2]) * chances[0])
         chances[:-1][faint] = 0.0

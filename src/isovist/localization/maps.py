@@ -105,7 +105,7 @@ def around(site: SearchSpace, pose: AnyPose, radius: float, tolerance: float) ->
     """Near a pose of the robot, on its own map: within `radius` (m) and `tolerance` (rad)."""
     if not isinstance(site, MultiMap):
         return Region.around(pose, radius, tolerance)
-    region = Region.around(site.local(pose), radius, tolerance)
+    region = Region.around(site.to_local(pose), radius, tolerance)
     return Regions(site, {site.name_of(pose): region})
 
 
@@ -167,12 +167,12 @@ def seek(
 
     def one(number: int) -> Found:
         name = site.names[number]
-        if site.found is None or name in site.only:
+        if site.results is None or name in site.only:
             return ask(name)
         key = name, scan, settings, thorough, limit, every
-        if key not in site.found:
-            site.found[key] = ask(name)
-        found: Found = site.found[key]
+        if key not in site.results:
+            site.results[key] = ask(name)
+        found: Found = site.results[key]
         return found
 
     def ask(name: str) -> Found:
@@ -268,11 +268,11 @@ def named(site: SearchSpace, estimates: Sequence[Estimate]) -> Sequence[Estimate
 
 def on_map(site: MultiMap, estimate: Estimate) -> Estimate:
     """An estimate in the frame of its own map, with its name."""
-    return replace(estimate, pose=site.local(estimate.pose), map=site.name_of(estimate.pose))
+    return replace(estimate, pose=site.to_local(estimate.pose), map=site.name_of(estimate.pose))
 
 
 def placed(site: SearchSpace, estimate: Estimate) -> Estimate:
     """The way back."""
     if not isinstance(site, MultiMap) or estimate.map is None:
         return estimate
-    return replace(estimate, pose=site.placed(estimate.map, estimate.pose))
+    return replace(estimate, pose=site.to_common(estimate.map, estimate.pose))

@@ -84,7 +84,10 @@ def cross(
         return False
     robots = (site.lift(bank.poses) @ mount.inverse).position  # twins get none at once
     for link in links:
-        ends = (site.placed(link.first, link.at_first), site.placed(link.second, link.at_second))
+        ends = (
+            site.to_common(link.first, link.at_first),
+            site.to_common(link.second, link.at_second),
+        )
         for a, b in (ends, ends[::-1]):
             index = np.flatnonzero(np.hypot(*(robots - a.position).T) < near)
             if index.size:

@@ -7,10 +7,10 @@ import pytest
 from tests.support.cells import plane, space
 
 import isovist as iv
-from isovist.atlas import around, build_plane, build_space, cut
+from isovist.atlas import around, build_plane, build_space, squares
 
 
-class Crew:
+class Workers:
     """Blocks of squares of some side, described from the last to the first, as they travel."""
 
     def __init__(self, side):
@@ -26,15 +26,17 @@ class Crew:
             yield block.slots, away.describe(lambda _share: None)
 
 
-def of_plane(stride, tell, crew):
+def of_plane(stride, tell, workers):
     settings = iv.AtlasSettings(spacing=0.1 * stride, reach=2.5)
-    return iv.build(plane(1), settings=settings), build_plane(plane(1), settings, tell, None, crew)
+    return iv.build(plane(1), settings=settings), build_plane(
+        plane(1), settings, tell, None, workers
+    )
 
 
-def of_space(_stride, tell, crew):
+def of_space(_stride, tell, workers):
     settings = iv.AtlasSettings(spacing=0.4, reach=2.0, channels=32, rings=8)
     whole = iv.build(space(1), settings=settings)
-    return whole, build_space(space(1), whole.settings, None, tell, crew)
+    return whole, build_space(space(1), whole.settings, None, tell, workers)
 
 
 @pytest.mark.slow
@@ -43,19 +45,19 @@ def of_space(_stride, tell, crew):
     [(of_plane, 64, 2), (of_plane, 97, 3), (of_plane, 60, 5), (of_space, 17, 2)],
 )
 def test_blocks_have_the_bits_of_the_whole(made, side, stride):
-    crew, shares = Crew(side), []
-    whole, tiled = made(stride, shares.append, crew)
-    assert len(crew.sizes) > 3
-    assert max(crew.sizes) < whole.world.cells.size
+    workers, shares = Workers(side), []
+    whole, tiled = made(stride, shares.append, workers)
+    assert len(workers.sizes) > 3
+    assert max(workers.sizes) < whole.world.cells.size
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
-    assert made is of_space or len(shares) == len(crew.sizes) + 1
+    assert made is of_space or len(shares) == len(workers.sizes) + 1
     for name, array in whole.arrays().items():
         assert tiled.arrays()[name].tobytes() == array.tobytes(), name
 
 
 def test_squares_share_out_the_cells_and_reach_beyond():
-    boxes = cut((50, 70), 32)
+    boxes = squares((50, 70), 32)
     held = np.zeros((50, 70), dtype=int)
     for box in boxes:
         held[box] += 1

@@ -51,7 +51,7 @@ def test_atlases_are_opened_when_they_are_needed(folder):
     assert library.opened == ()
     assert library["second"] is library["second"]
     assert library.opened == ("second",)
-    assert library.taken >= sum(a.nbytes for a in library["second"].arrays().values())
+    assert library.open_bytes >= sum(a.nbytes for a in library["second"].arrays().values())
     with pytest.raises(KeyError):
         library["fourth"]
 
@@ -61,7 +61,7 @@ def test_the_one_not_used_for_longest_is_closed(folder):
     whole = iv.read_library(folder)
     assert [atlas.dimension for atlas in whole.values()] == [2, 2, 2]
     assert whole.opened == ("first", "second", "third")
-    small = iv.read_library(folder, memory=whole.taken - 1)
+    small = iv.read_library(folder, memory=whole.open_bytes - 1)
     for name in ("first", "second", "first", "third"):
         assert small[name] is not None
     assert small.opened == ("first", "third")

@@ -177,7 +177,7 @@ def test_score_rates_each_beam(backend, random, noisy, count):
     assert model[0] == pytest.approx(np.hypot(0.055, UNIT / np.sqrt(12.0)))
     places = np.array([[60.3, 40.7, 0.4], [150.2, 88.1, -2.0], [120.5, 150.5, 1.0]])
     poses = places[np.arange(count) % 3]
-    world = RayMap(atlas.clear, atlas.bare, atlas.wall_distance, UNIT)
+    world = RayMap(atlas.clear, atlas.walls, atlas.wall_distance, UNIT)
     result = backend.score(ScoreRequest(world, model, beams.ends, beams.sigmas, poses))
     clear, walls = bridge_gaps(atlas.world, 0.15), bare_walls(atlas.world)
     for q, k in itertools.product(range(3), range(40)):
@@ -195,7 +195,7 @@ def test_align_and_score_is_both_one_after_the_other(backend, random, count):
     scan = Lidar(beams=90, noise=0.02).scan(atlas.world, iv.Pose(3.0, 2.0, 0.4), random)
     beams = atlas.beams(scan, (90, 0.0), (0.2, 0.0))
     poses = np.array([60.0, 40.0, 0.4]) + random.normal(0.0, 6.0, (20, 3)) * [1.0, 1.0, 0.05]
-    world = RayMap(atlas.clear, atlas.bare, atlas.wall_distance, UNIT)
+    world = RayMap(atlas.clear, atlas.walls, atlas.wall_distance, UNIT)
     align = AlignRequest(
         atlas.wall_distance, beams.ends / UNIT, beams.sigmas, np.array([8.0, 4.0]), 0.02, poses
     )

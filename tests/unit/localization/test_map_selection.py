@@ -68,18 +68,18 @@ def test_maps_that_may_not_be_looked_at_are_told(site, tmp_path, monkeypatch):
     count_as_large(monkeypatch, maps=2, first=1)
     for name in ("first", "second", "third"):
         iv.write_atlas(site.atlas, tmp_path / name)
-    answer = iv.locate(iv.read_library(tmp_path, most=1), site.look(site.places[0]))
+    answer = iv.locate(iv.read_library(tmp_path, max_maps=1), site.look(site.places[0]))
     assert (answer.verdict, answer.reasons) == ("ambiguous", (UNSEARCHED,))
     assert (answer.facts["maps_searched"], answer.facts["maps_given"]) == (1, 3)
     assert gap(answer.best.pose, site.places[0])[0] < 0.1
 
 
 def test_a_limit_of_maps_is_checked_and_kept(shelf):
-    library = shelf(PLANE, most=2)
-    assert pickle.loads(pickle.dumps(library)).most == 2
-    assert iv.Library(library.paths, 1.0).most is None
-    with refused("most"):
-        shelf(PLANE, most=0)
+    library = shelf(PLANE, max_maps=2)
+    assert pickle.loads(pickle.dumps(library)).max_maps == 2
+    assert iv.Library(library.paths, 1.0).max_maps is None
+    with refused("max_maps"):
+        shelf(PLANE, max_maps=0)
 
 
 @BOTH

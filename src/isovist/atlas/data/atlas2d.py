@@ -1,4 +1,4 @@
-"""A map of the plane, described."""
+"""The atlas of a 2D map: how it is built, fitted to and rated on."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -21,11 +21,11 @@ from isovist.atlas.data.reflectance import (
 )
 from isovist.atlas.data.surfaces import bare_walls, bridge_gaps
 from isovist.atlas.description.blocks import PlaneBlock, rays_of
-from isovist.atlas.description.tiles import Crew, described
+from isovist.atlas.description.tiles import Workers, describe_nodes
 from isovist.atlas.matching.beams import Beams, Fit
 from isovist.atlas.matching.channels import Window
-from isovist.atlas.matching.windows import KEPT as KEPT_SCANS
 from isovist.atlas.matching.windows import (
+    SCANS,
     basis_from_json,
     basis_json,
     rings_of,
@@ -53,11 +53,11 @@ from isovist.poses import Pose, unit_vectors
 from isovist.sensing.scan import Scan
 
 SIGNALS = ("range", "range+intensity")
-"""What an atlas of the plane can be searched by."""
+"""Signals that a 2D atlas can be searched by."""
 PEAK = (12, 1450)
 """Bytes per cell and per node that describing a map takes, measured."""
-KEPT = (12, 280)
-"""The same where others describe the nodes: what comes back is kept."""
+PEAK_OF_CLUSTER = (12, 280)
+"""Bytes per cell and per node where a cluster describes the nodes, measured."""
 SYMMETRIC = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
 """Where the elements of a normal matrix stand in what `compute.fitting.align2d` gives."""
 TILE = 2048
@@ -82,7 +82,7 @@ class PlaneAtlas(Atlas):
     world: OccupancyMap
     wall_distance: Float32Array
     clear: NDArray[np.uint8]
-    bare: NDArray[np.uint8]
+    walls: NDArray[np.uint8]
     reflectances: ReflectanceRange | None = None
     nearest_reflectance: Float32Array | None = None
     basis: DirectionalBasis | None = None
@@ -204,7 +204,7 @@ class PlaneAtlas(Atlas):
 
     @property
     def _ray_map(self) -> RayMap:
-        return RayMap(self.clear, self.bare, self.wall_distance, self.world.resolution)
+        return RayMap(self.clear, self.walls, self.wall_distance, self.world.resolution)
 
     def fit_scaled(
         self,
@@ -272,31 +272,33 @@ class PlaneAtlas(Atlas):
     def to_cells(self, poses: FloatArray) -> FloatArray:
         """Return a copy of the poses in the frame of the grid, in cells and rad."""
         origin = self.world.origin
-        moved = np.subtract(poses, origin.vector, order="C")
+        cells = np.subtract(poses, origin.vector, order="C")
         if origin.vector[2] != 0.0:
-            moved[..., :2] = moved[..., :2] @ origin.rotation
-        moved /= _lengths(self.world.resolution)
-        return moved
+            cells[..., :2] = cells[..., :2] @ origin.rotation
+        cells /= _lengths(self.world.resolution)
+        return cells
 
     def from_cells(self, poses: FloatArray) -> FloatArray:
         """Return poses of the grid, in cells and rad, in the world, in m and rad."""
         origin = self.world.origin
-        moved: FloatArray = poses * _lengths(self.world.resolution)
+        world: FloatArray = poses * _lengths(self.world.resolution)
         if origin.vector[2] != 0.0:
-            moved[..., :2] = moved[..., :2] @ origin.rotation.T
-        moved += origin.vector
-        return moved
+            world[..., :2] = world[..., :2] @ origin.rotation.T
+        world += origin.vector
+        return world
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        names = ("nodes", "descriptors", "wall_distance", "clear", "bare")
-        kept = {"cells": self.world.cells, **{name: getattr(self, name) for name in names}}
+        arrays: dict[str, NDArray[Any]] = {
+            "cells": self.world.cells, "nodes": self.nodes, "descriptors": self.descriptors,
+            "wall_distance": self.wall_distance, "clear": self.clear, "bare": self.walls,
+        }  # fmt: skip
         if self.world.reflectance is not None:
-            kept["reflectance"] = self.world.reflectance
-        return kept
+            arrays["reflectance"] = self.world.reflectance
+        return arrays
 
     def meta(self) -> dict[str, Any]:
-        told = {} if self.basis is None else {"rose": basis_json(self.basis)}
-        return told | {
+        basis = {} if self.basis is None else {"rose": basis_json(self.basis)}
+        return basis | {
             "signal": self.signal,
             "resolution": self.world.resolution,
             "origin": [float(v) for v in self.world.origin.vector],
@@ -313,10 +315,10 @@ class PlaneAtlas(Atlas):
         world = OccupancyMap(
             arrays["cells"], float(meta["resolution"]), origin, arrays.get("reflectance")
         )
-        names = ("nodes", "descriptors", "wall_distance", "clear", "bare")
         return cls(
-            world, **{name: arrays[name] for name in names}, spacing=float(meta["spacing"]),
-            settings=settings, reflectances=ReflectanceRange.of(world, settings.reflectance),
+            world, arrays["nodes"], arrays["descriptors"], arrays["wall_distance"],
+            arrays["clear"], arrays["bare"], float(meta["spacing"]), settings,
+            reflectances=ReflectanceRange.of(world, settings.reflectance),
             nearest_reflectance=nearest_reflectance(world),
             basis=basis_from_json(meta["rose"], settings.channels) if "rose" in meta else None,
         )  # fmt: skip
@@ -327,13 +329,13 @@ def build_plane(
     settings: AtlasSettings,
     progress: Callable[[float], None],
     basis: DirectionalBasis | None = None,
-    crew: Crew | None = None,
+    workers: Workers | None = None,
     signal: str = SIGNALS[0],
 ) -> PlaneAtlas:
     """Build the atlas of a 2D map; the arguments are those of `build`.
 
     This takes at the peak about 1.5 kB per node and 12 bytes per cell, and is refused where the
-    machine has less; with a crew, 0.3 kB per node.
+    machine has less; with a workers, 0.3 kB per node.
     """
     if min(world.shape) < 2:
         raise InputError(
@@ -342,15 +344,15 @@ def build_plane(
     walls = _reflectances_for(world, signal, settings)
     stride = max(1, round(settings.spacing / world.resolution))
     count = int(np.count_nonzero(world.cells == Cell.FREE)) // stride**2
-    per_cell, per_node = PEAK if crew is None else KEPT
+    per_cell, per_node = PEAK if workers is None else PEAK_OF_CLUSTER
     check_memory(
         f"Describing a map of {world.cells.size} cells with about {count} nodes",
         per_cell * world.cells.size + (per_node << (walls is not None)) * count,
         "Take a larger `spacing`, make the cells larger, or crop the map.",
     )
-    parts = _in_one_piece(world, stride, settings, basis) if crew is None else None
+    parts = _in_one_piece(world, stride, settings, basis) if workers is None else None
     if parts is None:
-        parts = _in_blocks(world, stride, settings, basis, crew, progress)
+        parts = _in_blocks(world, stride, settings, basis, workers, progress)
     rings, near = [rings_of(parts.descriptors, basis)], nearest_reflectance(world)
     if walls is not None and near is not None:
         clear, b = bridge_gaps(world, settings.gap), walls.brightness(near)
@@ -412,14 +414,14 @@ def _in_one_piece(
 
 def _in_blocks(
     world: OccupancyMap, stride: int, settings: AtlasSettings, basis: DirectionalBasis | None,
-    crew: Crew | None, progress: Callable[[float], None],
+    workers: Workers | None, progress: Callable[[float], None],
 ) -> MapDescription:  # fmt: skip
     """Describe a map on the cores, block by block."""
     clear = bridge_gaps(world, settings.gap)
     rows, columns = free_nodes(clear, stride)
-    whole = PlaneBlock(np.arange(len(rows)), clear, rows, columns, None, settings, basis)
-    blocks = iter([whole]) if crew is None else whole.cut(crew.side(world.cells.size, TILE))
-    F = described(blocks, crew, len(rows), lambda share: progress(0.9 * share))
+    block = PlaneBlock(np.arange(len(rows)), clear, rows, columns, None, settings, basis)
+    blocks = iter([block]) if workers is None else block.split(workers.side(world.cells.size, TILE))
+    F = describe_nodes(blocks, workers, len(rows), lambda share: progress(0.9 * share))
     nodes = rows.astype(np.int64) * world.shape[1] + columns
     walls = bare_walls(world).skip
     return MapDescription(nodes, F, distance_to_walls(world.cells), clear.skip, walls)
@@ -427,13 +429,13 @@ def _in_blocks(
 
 @lru_cache
 def _lengths(cell: float) -> FloatArray:
-    """Units of x, y and yaw in the grid."""
+    """Return the units of x, y and yaw in the grid."""
     return readonly(np.array([cell, cell, 1.0]))
 
 
 @lru_cache
 def _in_metres(cell: float) -> FloatArray:
-    """What the sums of `compute.fitting.align2d` are times, which are in cells."""
+    """Return the factors that turn sums of `compute.fitting.align2d` from cells to m."""
     return readonly(np.array([1.0, 1.0, cell, 1.0, cell, cell**2, 1.0, cell**2]))
 
 
@@ -442,15 +444,15 @@ def _row(model: BeamModel, reach: float, cell: float) -> FloatArray:
     return readonly(model.row(reach, cell / math.sqrt(12.0)))
 
 
-@lru_cache(maxsize=KEPT_SCANS)
+@lru_cache(maxsize=SCANS)
 def _beams(
-    scan: Scan, most: int, block: tuple[float, float], walls: ReflectanceRange | None
+    scan: Scan, count: int, block: tuple[float, float], walls: ReflectanceRange | None
 ) -> Beams:
-    """At most so many valid beams, evenly chosen; a scan is asked for them until it is settled."""
+    """Return at most `count` valid beams, evenly spread."""
     from isovist.compute.likelihood.aggregate import thin_beams
 
-    index, ends = np.empty(most, np.int64), np.empty((most, 2))
-    begins, counts = np.empty((2, most), np.int64), np.empty(3, np.int64)
+    index, ends = np.empty(count, np.int64), np.empty((count, 2))
+    begins, counts = np.empty((2, count), np.int64), np.empty(3, np.int64)
     along = units_of(scan.bearings)
     thin_beams(scan.ranges, scan.bearings, along, scan.valid, *block, index, ends, begins, counts)
     m, blocks, things = counts.tolist()

@@ -1,4 +1,4 @@
-"""A map in space, described.
+"""The atlas of a 3D map: how it is built, fitted to and rated on.
 
 Nodes lie on a lattice over the floor (`maps.floor`), at one height above it or at several.  The
 channels lie on rings of latitude, so that yaw is a cyclic shift.  Only rays that end at a wall
@@ -22,7 +22,7 @@ from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.data.reflectance import ReflectanceRange, explain_ignored, is_comparable
 from isovist.atlas.data.surfaces import bare_walls, bridge_gaps
 from isovist.atlas.description.blocks import SpaceBlock
-from isovist.atlas.description.tiles import Crew, described
+from isovist.atlas.description.tiles import Workers, describe_nodes
 from isovist.atlas.matching.beams import Beams, Fit
 from isovist.atlas.matching.channels import Window
 from isovist.atlas.matching.windows import basis_from_json, basis_json, window_of_cloud
@@ -44,9 +44,8 @@ PEAK = 60
 gaps are then closed on the whole grid."""
 PEAK_BLOCKS = (90_000, 150)
 """Bytes per block with walls and per column of cells that it takes by blocks."""
-DESCRIBED, KEPT = 9_000, 3_200
-"""Bytes per node that it takes here, and where others describe the nodes: what comes back is
-kept."""
+PEAK_OF_NODE, PEAK_OF_CLUSTER = 9_000, 3_200
+"""Bytes per node that it takes here, and where a cluster describes the nodes."""
 TILE = 512
 """Side of the largest block of nodes in cells: with nodes on every third one at one height, a
 worker takes 600 MB for them, and for the cells as many as its rays reach."""
@@ -68,7 +67,7 @@ class SpaceAtlas(Atlas):
     world: VoxelMap
     wall_distance: WallDistances
     clear: RayGrid
-    bare: RayGrid
+    walls: RayGrid
     heights: tuple[float, float]
     reflectances: ReflectanceRange | None = None
     basis: DirectionalBasis | None = None
@@ -139,17 +138,17 @@ class SpaceAtlas(Atlas):
         held: float = np.inf,
     ) -> Fit:
         unit = self.world.resolution
-        moved = self.to_cells(poses)
+        cells = self.to_cells(poses)
         normal, sums = np.zeros((len(poses), 6, 6)), np.zeros((len(poses), 2))
         align, _ = self.kernels()
         align(
             self.wall_distance.parts, beams.ends / unit, widths / unit,
-            self.settings.wall_fit.damping, held, fitted, moved, normal, sums,
+            self.settings.wall_fit.damping, held, fitted, cells, normal, sums,
         )  # fmt: skip
         per = np.array([1.0, 1.0, unit, 1.0, unit, unit])[:fitted]
         half = np.tril(normal[:, :fitted, :fitted])
         H = (half + np.tril(half, -1).swapaxes(1, 2)) * np.outer(per, per)
-        return Fit(self.from_cells(moved), H, sums[:, 0], sums[:, 1] * unit**2)
+        return Fit(self.from_cells(cells), H, sums[:, 0], sums[:, 1] * unit**2)
 
     def rate(self, beams: Beams, poses: FloatArray, model: BeamModel) -> BeamRatings:
         unit, rated = self.world.resolution, empty_ratings(len(poses), len(beams))
@@ -161,7 +160,7 @@ class SpaceAtlas(Atlas):
         row = model.row(self.settings.reach, 0.5 * unit, extra=unit)
         _, score = self.kernels()
         score(
-            self.clear.parts, self.bare.parts, self.wall_distance.parts, unit, row,
+            self.clear.parts, self.walls.parts, self.wall_distance.parts, unit, row,
             reflectance, numbers, beams.ends, beams.strengths, self.to_cells(poses), *rated,
         )  # fmt: skip
         return rated
@@ -170,8 +169,8 @@ class SpaceAtlas(Atlas):
         from isovist.compute.fitting.align3d import align_3d, align_3d_by_blocks
         from isovist.compute.likelihood.score3d import score_3d, score_3d_by_blocks
 
-        whole = isinstance(self.world.grid, DenseGrid)
-        return (align_3d, score_3d) if whole else (align_3d_by_blocks, score_3d_by_blocks)
+        is_dense = isinstance(self.world.grid, DenseGrid)
+        return (align_3d, score_3d) if is_dense else (align_3d_by_blocks, score_3d_by_blocks)
 
     def fitted(self, tilt: bool) -> int:
         """Return 4 (x, y, yaw and z are fitted), or 6, with roll and pitch, for unknown tilt."""
@@ -197,30 +196,30 @@ class SpaceAtlas(Atlas):
         return explain_ignored(self.reflectances, _solid(scan).intensities)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        kept: dict[str, NDArray[Any]] = {"nodes": self.nodes, "descriptors": self.descriptors}
+        arrays: dict[str, NDArray[Any]] = {"nodes": self.nodes, "descriptors": self.descriptors}
         grid = self.world.grid
         if isinstance(grid, DenseGrid):
-            kept |= {
+            arrays |= {
                 "cells": grid.cells, "wall_distance": self.wall_distance.dense,
-                "clear": self.clear.dense, "bare": self.bare.dense,
+                "clear": self.clear.dense, "bare": self.walls.dense,
             }  # fmt: skip
         else:
             parts: dict[str, BlockGrid | WallDistances | RayGrid] = {
                 "cells": grid, "walls": self.wall_distance, "clear": self.clear,
             }  # fmt: skip
-            if self.bare is not self.clear:
-                parts["bare"] = self.bare
+            if self.walls is not self.clear:
+                parts["bare"] = self.walls
             for name, part in parts.items():
-                kept |= {f"{name}_index": part.index, f"{name}_table": part.table}
+                arrays |= {f"{name}_index": part.index, f"{name}_table": part.table}
         if self.world.reflectance is not None:
-            kept["reflectance"] = self.world.reflectance
-        return kept
+            arrays["reflectance"] = self.world.reflectance
+        return arrays
 
     def meta(self) -> dict[str, Any]:
-        told: dict[str, Any] = {} if self.basis is None else {"rose": basis_json(self.basis)}
+        extra: dict[str, Any] = {} if self.basis is None else {"rose": basis_json(self.basis)}
         if isinstance(self.world.grid, BlockGrid):
-            told |= {"shape": list(self.world.shape), "near": self.wall_distance.limit}
-        return told | {
+            extra |= {"shape": list(self.world.shape), "near": self.wall_distance.limit}
+        return extra | {
             "dimension": 3,
             "resolution": self.world.resolution,
             "corner": [float(v) for v in self.world.corner],
@@ -236,15 +235,15 @@ class SpaceAtlas(Atlas):
     def from_arrays(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> "SpaceAtlas":
-        kept = _whole(arrays) if "cells" in arrays else _by_blocks(meta, arrays)
-        corner, shines = np.asarray(meta["corner"]), arrays.get("reflectance")
-        world = VoxelMap(kept[0], float(meta["resolution"]), corner, shines)
+        grids = _dense(arrays) if "cells" in arrays else _by_blocks(meta, arrays)
+        corner, reflectance = np.asarray(meta["corner"]), arrays.get("reflectance")
+        world = VoxelMap(grids[0], float(meta["resolution"]), corner, reflectance)
         low, high = (float(v) for v in meta["heights"])
         settings = AtlasSettings.from_json(meta["settings"])
         dull, bright = meta["shine"] or (0.0, 0.0)
         walls = ReflectanceRange(dull, bright, settings.reflectance.max_offset)
         return cls(
-            world, arrays["nodes"], arrays["descriptors"], *kept[1:],
+            world, arrays["nodes"], arrays["descriptors"], *grids[1:],
             spacing=float(meta["spacing"]), settings=settings,
             heights=(low, high), reflectances=walls if meta["shine"] else None,
             basis=basis_from_json(meta["rose"], arrays["descriptors"].shape[1], 3)
@@ -252,36 +251,36 @@ class SpaceAtlas(Atlas):
         )  # fmt: skip
 
 
-Kept = tuple[Grid, WallDistances, RayGrid, RayGrid]
-"""Cells, distances, and what rays walk on with gaps closed and with walls alone."""
+Grids = tuple[Grid, WallDistances, RayGrid, RayGrid]
+"""Cells, distances, and what rays walk on, with gaps closed and with walls alone."""
 
 
-def _whole(arrays: Mapping[str, NDArray[Any]]) -> Kept:
+def _dense(arrays: Mapping[str, NDArray[Any]]) -> Grids:
     grid = DenseGrid(checked_cells(arrays["cells"]))
     shape = grid.shape
-    clear, bare = (RayGrid.from_dense(arrays[name], shape) for name in ("clear", "bare"))
-    return grid, WallDistances.from_dense(arrays["wall_distance"], shape), clear, bare
+    clear, walls = (RayGrid.from_dense(arrays[name], shape) for name in ("clear", "bare"))
+    return grid, WallDistances.from_dense(arrays["wall_distance"], shape), clear, walls
 
 
-def _by_blocks(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Kept:
+def _by_blocks(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Grids:
     levels, rows, columns = (int(v) for v in meta["shape"])
 
     def parts(name: str) -> tuple[NDArray[Any], NDArray[Any], tuple[int, int, int]]:
         return arrays[f"{name}_index"], arrays[f"{name}_table"], (levels, rows, columns)
 
     clear = RayGrid(*parts("clear"))
-    bare = RayGrid(*parts("bare")) if "bare_index" in arrays else clear
+    walls = RayGrid(*parts("bare")) if "bare_index" in arrays else clear
     return (
         BlockGrid(*parts("cells")),
         WallDistances(*parts("walls"), int(meta["near"])),
         clear,
-        bare,
+        walls,
     )
 
 
 def build_space(
     world: VoxelMap, settings: AtlasSettings, height: Height, progress: Callable[[float], None],
-    crew: Crew | None = None, basis: DirectionalBasis | None = None,
+    workers: Workers | None = None, basis: DirectionalBasis | None = None,
 ) -> SpaceAtlas:  # fmt: skip
     """Build the atlas of a 3D map.
 
@@ -297,17 +296,17 @@ def build_space(
         )
     low, high = _heights(height, settings.height)
     stride = max(1, round(settings.spacing / world.resolution))
-    per_node = DESCRIBED if crew is None else KEPT
+    per_node = PEAK_OF_NODE if workers is None else PEAK_OF_CLUSTER
     _check_memory(world, 0, per_node)
     world = close_floor(world)
-    clear, bare = bridge_gaps(world, settings.gap), bare_walls(world)
+    clear, walls = bridge_gaps(world, settings.gap), bare_walls(world)
     nodes = _nodes_above_floor(clear, floor_levels(world), stride, low, high)
     _check_memory(world, len(nodes), per_node)
     progress(0.05)
-    whole = SpaceBlock(np.arange(len(nodes)), clear, bare, nodes, None, settings, basis)
+    block = SpaceBlock(np.arange(len(nodes)), clear, walls, nodes, None, settings, basis)
     floor = world.shape[1] * world.shape[2]
-    blocks = iter([whole]) if crew is None else whole.cut(crew.side(floor, TILE))
-    F = described(blocks, crew, len(nodes), lambda share: progress(0.05 + 0.8 * share))
+    blocks = iter([block]) if workers is None else block.split(workers.side(floor, TILE))
+    F = describe_nodes(blocks, workers, len(nodes), lambda share: progress(0.05 + 0.8 * share))
     atlas = SpaceAtlas(
         world,
         readonly(nodes),
@@ -316,7 +315,7 @@ def build_space(
             world.grid, near_limit(settings, stride * world.resolution, world.resolution)
         ),
         clear.skip,
-        clear.skip if bare is clear else bare.skip,
+        clear.skip if walls is clear else walls.skip,
         stride * world.resolution,
         settings,
         (low, high),
@@ -352,13 +351,13 @@ def _check_memory(world: VoxelMap, nodes: int, per_node: int) -> None:
 
 
 def _bytes(grid: Grid) -> int:
-    """What describing a grid takes at the peak, without nodes."""
-    whole = PEAK * grid.size
+    """Return the bytes that describing a grid takes at the peak, without nodes."""
+    dense = PEAK * grid.size
     if isinstance(grid, DenseGrid):
-        return whole
+        return dense
     _, rows, columns = grid.shape
     per_block, per_column = PEAK_BLOCKS
-    return per_block * len(grid.table) + per_column * rows * columns + whole * grid.has_unknown
+    return per_block * len(grid.table) + per_column * rows * columns + dense * grid.has_unknown
 
 
 def _heights(height: Height, usual: float) -> tuple[float, float]:
@@ -374,7 +373,7 @@ def _heights(height: Height, usual: float) -> tuple[float, float]:
 def _nodes_above_floor(
     clear: VoxelMap, floor: FloatArray, stride: int, low: float, high: float
 ) -> IntArray:
-    """Flat indices of free cells at heights above the floor, on a lattice of columns."""
+    """Return flat indices of free cells at heights above the floor, on a lattice of columns."""
     first = stride // 2
     rows, columns = np.meshgrid(
         *(np.arange(first, n, stride) for n in clear.shape[1:]), indexing="ij"

@@ -1,7 +1,7 @@
-"""A part of an atlas of the plane, of which no more is read than that part needs.
+"""Read a part of a 2D atlas, and no more than that part needs.
 
-Arrays lie row after row, so a band of rows of the map is one range of bytes of each, and so are
-the descriptors of the nodes in it.  What rays walk on is made anew from the cells.
+Arrays lie row after row.  So a band of rows of the map is one range of bytes of each array, and so
+are the descriptors of its nodes.  What rays walk on is computed again from the cells.
 """
 
 import numpy as np
@@ -46,28 +46,28 @@ def read_part(path: PathLike, box: FloatArray, kind: str, *versions: int) -> Pla
     shape = manifest.arrays["cells"].shape
     unit, origin = float(meta["resolution"]), Pose.from_vector(meta["origin"])
     settings = AtlasSettings.from_json(meta["settings"])
-    (columns, rows), seen = _bands(corners, origin, unit, shape, settings.reach)
+    (columns, rows), visible = _bands(corners, origin, unit, shape, settings.reach)
     width = shape[1]
     nodes = manifest.arrays["nodes"].map(place)
     first, last = np.searchsorted(nodes, [rows[0] * width, rows[1] * width])
     row, column = np.divmod(nodes[first:last], width)
-    kept = np.flatnonzero((column >= columns[0]) & (column < columns[1]))
-    if kept.size == 0:
-        told = ", ".join(f"{value:g}" for value in box)
+    inside = np.flatnonzero((column >= columns[0]) & (column < columns[1]))
+    if inside.size == 0:
+        corners_text = ", ".join(f"{value:g}" for value in box)
         raise FileError(
-            f"{place.name} has no node in `box` ({told}). Its corners are in m.",
+            f"{place.name} has no node in `box` ({corners_text}). Its corners are in m.",
             code="empty",
             field="box",
         )
-    world = _cells(place, manifest, seen, unit, origin)
-    left, low = seen[0][0], seen[1][0]
-    walls = manifest.arrays["wall_distance"].rows(place, *seen[1])[:, slice(*seen[0])]
+    world = _cells(place, manifest, visible, unit, origin)
+    left, low = visible[0][0], visible[1][0]
+    walls = manifest.arrays["wall_distance"].rows(place, *visible[1])[:, slice(*visible[0])]
     farthest = np.float32(np.linalg.norm(world.shape))  # walls beyond the part may be nearest
     F = manifest.arrays["descriptors"].rows(place, int(first), int(last))
     return PlaneAtlas(
         world,
-        readonly((row[kept] - low) * world.shape[1] + column[kept] - left),
-        readonly(F[kept]),
+        readonly((row[inside] - low) * world.shape[1] + column[inside] - left),
+        readonly(F[inside]),
         readonly(np.minimum(walls, farthest)),
         bridge_gaps(world, settings.gap).skip,
         bare_walls(world).skip,
@@ -82,15 +82,15 @@ def read_part(path: PathLike, box: FloatArray, kind: str, *versions: int) -> Pla
 def _bands(
     corners: FloatArray, origin: Pose, unit: float, shape: tuple[int, ...], reach: float
 ) -> tuple[tuple[Band, Band], tuple[Band, Band]]:
-    """Columns and rows of the cells that a box touches, and the same with all that rays reach."""
+    """Return columns and rows of the cells that a box touches, and those that rays reach."""
     x, y = corners.T
-    every = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    places = origin.inverse.apply(every) / unit
+    vertices = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    places = origin.inverse.apply(vertices) / unit
     margin = int(np.ceil(reach / unit)) + 1
     bands = []
-    for beyond in (0, margin):
-        low = np.floor(places.min(axis=0)) - beyond
-        high = np.ceil(places.max(axis=0)) + beyond
+    for width in (0, margin):
+        low = np.floor(places.min(axis=0)) - width
+        high = np.ceil(places.max(axis=0)) + width
         ends = np.clip(np.stack([low, high]), 0, shape[::-1]).astype(int)
         columns, rows = ((int(a), int(b)) for a, b in ends.T)
         bands.append((columns, rows))
@@ -98,15 +98,15 @@ def _bands(
 
 
 def _cells(
-    place: Location, manifest: Manifest, seen: tuple[Band, Band], unit: float, origin: Pose
+    place: Location, manifest: Manifest, bands: tuple[Band, Band], unit: float, origin: Pose
 ) -> OccupancyMap:
-    """The map in bands of columns and rows."""
-    columns, rows = seen
+    """Return the map in bands of columns and rows."""
+    columns, rows = bands
     width = manifest.arrays["cells"].shape[1]
     cells = manifest.arrays["cells"].rows(place, *rows)[:, slice(*columns)].copy()
-    shining = None
+    reflectance = None
     if "reflectance" in manifest.arrays:
         flat = manifest.arrays["reflectance"].rows(place, rows[0] * width, rows[1] * width)
-        shining = flat.reshape(-1, width)[:, slice(*columns)].ravel()
+        reflectance = flat.reshape(-1, width)[:, slice(*columns)].ravel()
     corner = origin @ Pose(columns[0] * unit, rows[0] * unit, 0.0)
-    return OccupancyMap(cells, unit, corner, shining)
+    return OccupancyMap(cells, unit, corner, reflectance)

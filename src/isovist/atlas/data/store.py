@@ -174,7 +174,7 @@ def _check_arrays(atlas: Atlas) -> None:
     rings = (None, int(atlas.settings.channels)) if even else (None, 1)
     _check_kind("nodes", atlas.nodes, np.int64, (n,))
     _check_kind("descriptors", atlas.descriptors, np.float32, (n, *rings))
-    fields: tuple[Any, ...] = atlas.wall_distance, atlas.clear, atlas.bare
+    fields: tuple[Any, ...] = atlas.wall_distance, atlas.clear, atlas.walls
     if not isinstance(atlas, SpaceAtlas):
         _check_grids(atlas.world.shape, *fields)
     elif isinstance(atlas.world.grid, BlockGrid):
@@ -193,7 +193,7 @@ def _check_arrays(atlas: Atlas) -> None:
 
 def _check_kind(name: str, array: Any, dtype: type, shape: tuple[int | None, ...]) -> None:
     fits = array.ndim == len(shape) and all(
-        want in (None, got) for want, got in zip(shape, array.shape, strict=True)
+        size in (None, actual) for size, actual in zip(shape, array.shape, strict=True)
     )
     if array.dtype != dtype or not fits or 0 in array.shape:
         raise InputError.about(name, f"is {array.dtype} of shape {array.shape}")
@@ -201,7 +201,7 @@ def _check_kind(name: str, array: Any, dtype: type, shape: tuple[int | None, ...
         raise InputError.about(name, "is not finite")
 
 
-def _check_grids(shape: tuple[int, ...], distance: Any, clear: Any, bare: Any) -> None:
+def _check_grids(shape: tuple[int, ...], distance: Any, clear: Any, walls: Any) -> None:
     walk = tuple(size + 2 for size in shape)
     _check_kind("wall_distance", distance, np.float32, shape)
     if distance.min() < 0.0 or distance.max() > np.linalg.norm(shape):
@@ -212,7 +212,7 @@ def _check_grids(shape: tuple[int, ...], distance: Any, clear: Any, bare: Any) -
     edges = [np.minimum(np.arange(size), 253).astype(np.uint8) for size in walk]
     ways = np.ix_(*(np.minimum(edge, edge[::-1]) for edge in edges))
     room = reduce(np.minimum, ways) + np.uint8(2)
-    for name, skip in (("clear", clear), ("bare", bare)):
+    for name, skip in (("clear", clear), ("bare", walls)):
         _check_kind(name, skip, np.uint8, walk)
         if not (skip <= room).all():
             raise InputError("a ray would leave the map")
@@ -224,7 +224,7 @@ def _check_blocks(atlas: SpaceAtlas, cells: BlockGrid) -> None:
         "cells": (cells, np.uint8, BLOCK_SIDE),
         "walls": (atlas.wall_distance, np.uint8, BLOCK_SIDE + 1),
         "clear": (atlas.clear, np.uint8, BLOCK_SIDE),
-        "bare": (atlas.bare, np.uint8, BLOCK_SIDE),
+        "bare": (atlas.walls, np.uint8, BLOCK_SIDE),
     }
     for name, (grid, dtype, side) in grids.items():
         _check_kind(f"{name}_index", grid.index, np.int32, blocks_of(atlas.world.shape))

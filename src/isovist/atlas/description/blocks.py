@@ -1,4 +1,4 @@
-"""Nodes that are described together: equation (1) of `atlas.base`, in the plane and in space."""
+"""Describe groups of nodes: equation (1) of `atlas.base`, in 2D and in 3D."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -7,9 +7,9 @@ import numpy as np
 
 from isovist.arrays import Float32Array, FloatArray, IntArray
 from isovist.atlas.base import FAR, MAJORITY
-from isovist.atlas.description.tiles import around, cut, inside
+from isovist.atlas.description.tiles import around, inside, squares
 from isovist.atlas.matching.channels import RAYS
-from isovist.atlas.matching.windows import kept_rings, search_basis, search_rings
+from isovist.atlas.matching.windows import described_rings, search_basis, search_rings
 from isovist.atlas.settings import AtlasSettings
 from isovist.basis.directional_basis import DirectionalBasis
 from isovist.maps.base import Ending
@@ -21,9 +21,9 @@ from isovist.maps.sweep.sweep3d import blocks_of as blocks_in_space
 from isovist.poses import unit_vectors
 
 PARTS = 8
-"""The directions are swept in so many parts, and progress is told after each."""
-TOGETHER = 4096
-"""Nodes whose means are taken at a time, in place."""
+"""Parts in which the directions are swept, with progress after each."""
+CHUNK = 4096
+"""Nodes whose means are taken together, in place."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,9 +55,9 @@ class PlaneBlock:
         F = np.zeros((len(self.rows), self.settings.channels), dtype=np.float32)
         K = np.zeros_like(F)
         for part in range(PARTS):
-            some = slice(part, None, PARTS)
+            sector = slice(part, None, PARTS)
             f, k = describe_field(
-                self.clear, turns[some] + self.clear.origin.yaw, W[some],
+                self.clear, turns[sector] + self.clear.origin.yaw, W[sector],
                 (self.rows, self.columns), ranges, self.part,
             )  # fmt: skip
             F += f
@@ -70,18 +70,18 @@ class PlaneBlock:
         F[unknown] = FAR
         return F
 
-    def cut(self, side: int) -> Iterator["PlaneBlock"]:
-        """Cut the block into blocks of nodes in squares of `side` cells, one after the other."""
+    def split(self, side: int) -> Iterator["PlaneBlock"]:
+        """Yield blocks of the nodes in squares of `side` cells."""
         cells, shape = self.clear.cells, self.clear.shape
         blocks, reach = blocks_of(self.clear, self.rows, self.columns), self.settings.reach
-        for box in cut(shape, side):
+        for box in squares(shape, side):
             slots = inside(box, self.rows, self.columns)
             if slots.size:
-                row, column = seen = around(box, shape, reach / self.clear.resolution)
+                row, column = window = around(box, shape, reach / self.clear.resolution)
                 yield replace(
                     self, slots=slots, part=MapPart((row.start, column.start), shape, blocks),
                     clear=OccupancyMap(
-                        cells[seen].copy(), self.clear.resolution, self.clear.origin
+                        cells[window].copy(), self.clear.resolution, self.clear.origin
                     ),
                     rows=self.rows[slots] - row.start, columns=self.columns[slots] - column.start,
                 )  # fmt: skip
@@ -96,8 +96,8 @@ def rays_of(
     """
     count = RAYS * settings.channels
     turns = 2.0 * np.pi * np.arange(count) / count
-    chosen = search_basis(settings.channels) if basis is None else basis
-    return turns, chosen.weights(unit_vectors(turns))
+    basis = search_basis(settings.channels) if basis is None else basis
+    return turns, basis.weights(unit_vectors(turns))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +107,7 @@ class SpaceBlock:
     Attributes:
         slots: Places of the nodes among all nodes, shape (N,).
         clear: The map, or as much of it as their rays reach, with gaps closed.
-        bare: That piece of the map with nothing but walls: unknown cells are free.
+        walls: That piece of the map with nothing but walls: unknown cells are free.
         nodes: Flat index of each node in it, shape (N,).
         part: Where this piece lies in the map; `None` for all of it.
         settings: Settings of the atlas.
@@ -116,7 +116,7 @@ class SpaceBlock:
 
     slots: IntArray
     clear: VoxelMap
-    bare: VoxelMap
+    walls: VoxelMap
     nodes: IntArray
     part: MapPart | None
     settings: AtlasSettings
@@ -124,39 +124,40 @@ class SpaceBlock:
 
     def describe(self, progress: Callable[[float], None]) -> Float32Array:
         """Compute the descriptor F of each node, `FAR` where unknown, shape (N, rings, n)."""
-        hidden = self.clear.grid.has_unknown
-        share = 0.5 if hidden else 1.0
+        has_unknown = self.clear.grid.has_unknown
+        part = 0.5 if has_unknown else 1.0
         sweep = VoxelSweep.over(self.clear, self.nodes, self.part)
-        F, known = _describe(sweep, self.settings, self.basis, lambda done: progress(share * done))
-        if hidden:
+        F, share = _describe(sweep, self.settings, self.basis, lambda k: progress(part * k))
+        if has_unknown:
             del sweep
-            sweep = VoxelSweep.over(self.bare, self.nodes, self.part)
-            later: Callable[[float], None] = lambda done: progress(0.5 + 0.5 * done)  # noqa: E731
-            beyond = _describe(sweep, self.settings, self.basis, later)
-            F, known = (
-                np.where(known >= MAJORITY, a, b) for a, b in zip((F, known), beyond, strict=True)
+            sweep = VoxelSweep.over(self.walls, self.nodes, self.part)
+            rest: Callable[[float], None] = lambda k: progress(0.5 + 0.5 * k)  # noqa: E731
+            see_through = _describe(sweep, self.settings, self.basis, rest)
+            F, share = (
+                np.where(share >= MAJORITY, a, b)
+                for a, b in zip((F, share), see_through, strict=True)
             )
-        F[known < MAJORITY] = FAR
+        F[share < MAJORITY] = FAR
         return F
 
-    def cut(self, side: int) -> Iterator["SpaceBlock"]:
-        """Cut the block into blocks of nodes in squares of `side` cells, one after the other."""
-        whole = self.clear.shape
-        levels, rows, columns = np.unravel_index(self.nodes, whole)
+    def split(self, side: int) -> Iterator["SpaceBlock"]:
+        """Yield blocks of the nodes in squares of `side` cells."""
+        shape = self.clear.shape
+        levels, rows, columns = np.unravel_index(self.nodes, shape)
         blocks, reach = blocks_in_space(self.nodes), self.settings.reach / self.clear.resolution
-        for box in cut(whole[1:], side):
+        for box in squares(shape[1:], side):
             slots = inside(box, rows, columns)
             if slots.size:
-                row, column = around(box, whole[1:], reach)
-                clear, bare = (
+                row, column = around(box, shape[1:], reach)
+                clear, walls = (
                     VoxelMap(world.grid.crop(row, column), world.resolution, world.corner)
-                    for world in (self.clear, self.bare)
+                    for world in (self.clear, self.walls)
                 )
                 at = levels[slots], rows[slots] - row.start, columns[slots] - column.start
                 yield replace(
-                    self, slots=slots, clear=clear, bare=bare,
+                    self, slots=slots, clear=clear, walls=walls,
                     nodes=np.ravel_multi_index(at, clear.shape),
-                    part=MapPart((0, row.start, column.start), whole, blocks),
+                    part=MapPart((0, row.start, column.start), shape, blocks),
                 )  # fmt: skip
 
 
@@ -166,15 +167,15 @@ def _describe(
     own: DirectionalBasis | None,
     progress: Callable[[float], None],
 ) -> tuple[Float32Array, Float32Array]:
-    """F of each node and its known share, both (N, rings, around); the rays ring after ring."""
+    """Return F of each node and the known share of each channel, shape (N, rings, n) each."""
     n, around = settings.rings, settings.channels
-    basis, kept = search_rings(n, around), kept_rings(settings)
-    rings = range(*kept.indices(n))
+    basis, described = search_rings(n, around), described_rings(settings)
+    rings = range(*described.indices(n))
     side = round(np.sqrt(RAYS))
     azimuth = 2.0 * np.pi * np.arange(around * side) / (around * side)
     shape = (len(rings), around) if own is None else (len(own), 1)
     F = np.zeros((len(sweep.nodes), *shape), dtype=np.float32)
-    K, whole = np.zeros_like(F), np.zeros(shape)
+    K, total = np.zeros_like(F), np.zeros(shape)
     for k, ring in enumerate(rings):
         z = 2.0 * (ring + (np.arange(side) + 0.5) / side) / n - 1.0
         flat = np.sqrt(1.0 - z * z)[:, None]
@@ -183,18 +184,18 @@ def _describe(
         ).reshape(-1, 3)
         if own is None:  # a ray matters to its own ring and the two beside it
             near = slice(max(k - 1, 0), min(k + 2, len(rings)))
-            W = basis.weights(rays).reshape(-1, n, around)[:, kept][:, near]
+            W = basis.weights(rays).reshape(-1, n, around)[:, described][:, near]
         else:
             near, W = slice(None), own.weights(rays)[..., None]
         ranges = RangeSum("logarithmic", maximum=settings.reach, endings=(Ending.WALL,))
         f, mass = sweep.describe(rays, W.reshape(len(rays), -1), ranges)
         F[:, near] += f.reshape(len(F), -1, shape[1])
         K[:, near] += mass.reshape(len(F), -1, shape[1])
-        whole[near] += W.sum(axis=0)
+        total[near] += W.sum(axis=0)
         progress((k + 1) / len(rings))
-    whole = np.maximum(whole, 1e-12)
-    for first in range(0, len(F), TOGETHER):
-        f, mass = F[first : first + TOGETHER], K[first : first + TOGETHER]
+    total = np.maximum(total, 1e-12)
+    for first in range(0, len(F), CHUNK):
+        f, mass = F[first : first + CHUNK], K[first : first + CHUNK]
         f /= np.maximum(mass, np.float32(1e-12))
-        np.divide(mass, whole, out=mass, casting="same_kind")
+        np.divide(mass, total, out=mass, casting="same_kind")
     return F, K

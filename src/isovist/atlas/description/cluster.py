@@ -1,8 +1,8 @@
-"""Blocks of nodes described by the workers of a Dask cluster (extra `cluster`).
+"""Describe blocks of nodes on the workers of a Dask cluster (extra `cluster`).
 
-A block travels with its own cells, so that nothing is lost with a worker but the block that it was
-at, which another one begins anew.  Few blocks are on their way at once: the cells of the others
-are not copied before somebody is free.
+A block is sent with its own cells.  When a worker is lost, only its present block is lost, and
+another worker begins it anew.  Few blocks are sent ahead: the cells of the others are copied when
+a worker is free.
 """
 
 import pickle
@@ -21,12 +21,12 @@ from isovist.compute.infra.threads import THREADS
 from isovist.errors import InputError, MissingExtraError
 
 LOCAL = re.compile(r"local:([1-9][0-9]{0,2})")
-PATIENCE_S = 30
-"""So long a cluster may take to answer, and to have a worker, in s."""
-EACH = 4
-"""Blocks for each worker at least, so that none is idle for long at the end."""
-AHEAD = 2
-"""Blocks for each worker that are on their way."""
+TIMEOUT_S = 30
+"""Time in which a cluster must answer and have a worker, in s."""
+BLOCKS_PER_WORKER = 4
+"""Least number of blocks for each worker, so that none is idle for long at the end."""
+BLOCKS_IN_FLIGHT = 2
+"""Number of blocks for each worker that are sent before it is free."""
 
 
 class Cluster:
@@ -43,9 +43,9 @@ class Cluster:
         self.client, self.address = client, address
         self.workers = len(client.scheduler_info(n_workers=-1)["workers"])
 
-    def side(self, cells: int, most: int) -> int:
+    def side(self, cells: int, max_side: int) -> int:
         """Return the side of the square that the nodes of a block lie in, in cells."""
-        return min(most, int(np.ceil(np.sqrt(cells / (EACH * self.workers)))))
+        return min(max_side, int(np.ceil(np.sqrt(cells / (BLOCKS_PER_WORKER * self.workers)))))
 
     def describe(self, blocks: Iterator[Block]) -> Iterator[tuple[IntArray, Float32Array]]:
         """Describe blocks on the workers, yielding the places and descriptors of their nodes.
@@ -54,7 +54,7 @@ class Cluster:
         """
         from dask.distributed import CancelledError, KilledWorker, as_completed
 
-        done: Any = as_completed(loop=self.client.loop)
+        futures: Any = as_completed(loop=self.client.loop)
         slots: dict[str, IntArray] = {}
 
         def send() -> None:
@@ -63,15 +63,15 @@ class Cluster:
                 packed = zlib.compress(pickle.dumps(block), 1)
                 future = self.client.submit(describe_packed, packed, pure=False)
                 slots[future.key] = block.slots
-                done.add(future)
+                futures.add(future)
 
-        for _ in range(AHEAD * self.workers):
+        for _ in range(BLOCKS_IN_FLIGHT * self.workers):
             send()
         try:
-            for future in done:
-                told = future.result()
+            for future in futures:
+                descriptors = future.result()
                 send()
-                yield slots.pop(future.key), told
+                yield slots.pop(future.key), descriptors
         except KilledWorker as error:
             raise InputError(
                 f"One block of nodes ended several workers of the cluster at {self.address}. "
@@ -127,7 +127,7 @@ def connected(address: str) -> Iterator[Cluster]:
             yield Cluster(client, address)
         return
     try:
-        client = Client(address, timeout=PATIENCE_S, set_as_default=False)
+        client = Client(address, timeout=TIMEOUT_S, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(
             f"No Dask scheduler answers at {address}. Start one: dask scheduler.",
@@ -139,24 +139,24 @@ def connected(address: str) -> Iterator[Cluster]:
 
 
 def _check_workers(client: Any, address: str) -> None:
-    """An error unless there are workers that have this version of isovist."""
+    """Raise an error unless there are workers with this version of isovist."""
     try:
-        client.wait_for_workers(1, timeout=PATIENCE_S)
+        client.wait_for_workers(1, timeout=TIMEOUT_S)
     except TimeoutError as error:
         raise InputError(
             f"The cluster at {address} has no worker. Start some: dask worker {address}.",
             code="unavailable",
         ) from error
     try:
-        found = set(client.run(version).values())
+        versions = set(client.run(version).values())
     except Exception as error:  # whatever unpickling on a worker fails with
         raise InputError(
             f"A worker of the cluster at {address} lacks isovist: install it there, too.",
             code="unavailable",
         ) from error
-    if strange := found - {version()}:
+    if others := versions - {version()}:
         raise InputError(
-            f"A worker of the cluster at {address} has isovist {min(strange)}, and this is "
+            f"A worker of the cluster at {address} has isovist {min(others)}, and this is "
             f"{version()}. Install the same there.",
             code="conflict",
         )

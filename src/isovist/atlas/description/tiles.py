@@ -1,7 +1,7 @@
-"""Nodes of a map in blocks, each of which is described by itself, here or on another machine.
+"""Cut the nodes of a map into blocks that are described separately, here or on other machines.
 
-A block has the cells that the rays of its nodes can reach, and knows where they lie in the map: so
-its descriptors have the bits that they have when the map is described in one piece.
+A block has the cells that the rays of its nodes can reach, and knows where they lie in the map.  So
+its descriptors are equal bit by bit to those of the map described in one piece.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from isovist.arrays import Float32Array, IntArray
 Progress = Callable[[float], None]
 Box = tuple[slice, slice]
 """Rows and columns of cells."""
-BESIDE = 3
+MARGIN = 3
 """Cells that a block has beyond twice the reach.  Rays are drawn up to half a cell to the side, so
 that one which is nearly parallel to a wall meets it up to twice as far off as its range says."""
 
@@ -33,22 +33,22 @@ class Block(Protocol):
         """Compute the descriptor F of each node, `FAR` where unknown, shape (N, …)."""
 
 
-class Crew(Protocol):
+class Workers(Protocol):
     """A group of workers that describe blocks of nodes."""
 
-    def side(self, cells: int, most: int) -> int:
+    def side(self, cells: int, max_side: int) -> int:
         """Return the side of the square that the nodes of a block lie in, in cells.
 
         Args:
             cells: Number of cells of one level of the map, rows times columns.
-            most: Largest side whose block a worker has the memory for.
+            max_side: Largest side whose block a worker has the memory for.
         """
 
     def describe(self, blocks: Iterator[Block]) -> Iterator[tuple[IntArray, Float32Array]]:
         """Describe blocks, yielding the places and descriptors of their nodes in any order."""
 
 
-def cut(shape: tuple[int, int], side: int) -> list[Box]:
+def squares(shape: tuple[int, int], side: int) -> list[Box]:
     """Cut rows and columns into squares of `side` cells; the last ones are smaller."""
     rows, columns = (
         [slice(k, min(k + side, size)) for k in range(0, size, side)] for size in shape
@@ -61,7 +61,7 @@ def around(box: Box, shape: tuple[int, int], reach: float) -> Box:
 
     Rays are those that `grids.sweep2d` draws.
     """
-    margin = int(np.ceil(2.0 * reach)) + BESIDE
+    margin = int(np.ceil(2.0 * reach)) + MARGIN
     rows, columns = (
         slice(max(part.start - margin, 0), min(part.stop + margin, size))
         for part, size in zip(box, shape, strict=True)
@@ -71,27 +71,27 @@ def around(box: Box, shape: tuple[int, int], reach: float) -> Box:
 
 def inside(box: Box, rows: IntArray, columns: IntArray) -> IntArray:
     """Return the places of the nodes that lie in a box, shape (N,)."""
-    held = [
+    is_inside = [
         (part.start <= index) & (index < part.stop)
         for part, index in zip(box, (rows, columns), strict=True)
     ]
-    return np.flatnonzero(held[0] & held[1])
+    return np.flatnonzero(is_inside[0] & is_inside[1])
 
 
-def described(
-    blocks: Iterator[Block], crew: Crew | None, nodes: int, progress: Progress
+def describe_nodes(
+    blocks: Iterator[Block], workers: Workers | None, nodes: int, progress: Progress
 ) -> Float32Array:
-    """Return the descriptors of all nodes, computed by the crew, or here without one.
+    """Return the descriptors of all nodes, computed by the workers, or here without one.
 
-    Without a crew all nodes are one block.
+    Without a workers all nodes are one block.
     """
-    if crew is None:
+    if workers is None:
         return next(blocks).describe(progress)
-    F, done = np.empty(0, dtype=np.float32), 0
-    for slots, part in crew.describe(blocks):
+    F, count = np.empty(0, dtype=np.float32), 0
+    for slots, part in workers.describe(blocks):
         if F.size == 0:
             F = np.empty((nodes, *part.shape[1:]), dtype=np.float32)
         F[slots] = part
-        done += len(slots)
-        progress(done / nodes)
+        count += len(slots)
+        progress(count / nodes)
     return F

@@ -1,4 +1,4 @@
-"""A scan in the channels of an atlas (`windows` makes it), and as the search counts these."""
+"""Hold a scan in the channels of an atlas (`windows` makes it), and as the search counts them."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from isovist.arrays import BoolArray, Float32Array, FloatArray, readonly
 
-FINE = 512
-"""Steps of a search in the most that a channel costs that is too short: 0.05 % of a range, where
+COST_STEPS = 512
+"""Steps of the search in the largest cost of a channel that is too short: 0.05 % of a range, where
 nodes and noise leave several percent."""
 PHASES = 2
-"""Headings to a channel: between two of them a descriptor changes by less than noise does."""
+"""Headings per channel: between two of them a descriptor changes less than by noise."""
 RAYS = 4
-"""Rays of a channel, in space two by two: fewer and the sum (1) errs by more than people do."""
+"""Rays per channel, in 3D two by two: with fewer the sum (1) errs by more than people cause."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,9 +37,9 @@ class Window:
     @property
     def rough(self) -> "Window":
         """The window for a quick look, with every other phase and every other channel."""
-        seen = self.seen[::2].copy()
-        seen[:, :, 1::2] = False
-        return Window(np.ascontiguousarray(self.values[::2]), seen, self.first, self.ring)
+        is_seen = self.seen[::2].copy()
+        is_seen[:, :, 1::2] = False
+        return Window(np.ascontiguousarray(self.values[::2]), is_seen, self.first, self.ring)
 
     def codes(self, short: float) -> "Codes":
         """Return the values of the window in whole steps, as the search counts them.
@@ -51,10 +51,10 @@ class Window:
         from isovist.compute.search.correlate import encode_scan
 
         values, scale = np.empty(self.values.shape, dtype=np.int16), np.empty(2)
-        encode_scan(self.values, self.seen, short, short / FINE, values, scale)
+        encode_scan(self.values, self.seen, short, short / COST_STEPS, values, scale)
         base, step = scale.tolist()
-        whole = round(short / step)
-        return Codes(values, base, step, whole, 2 * whole)
+        steps = round(short / step)
+        return Codes(values, base, step, steps, 2 * steps)
 
     def yaws(self, n: int, heading: float) -> FloatArray:
         """Return the yaw of each heading that the search tries, in rad, shape (n P,).

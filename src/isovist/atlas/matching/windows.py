@@ -1,10 +1,10 @@
-"""Scans in the channels of an atlas: what the search compares with the nodes.
+"""Describe scans by the channels of an atlas, which the search compares with the nodes.
 
-In the plane a beam stands for the angle halfway to its neighbours.  Where the directions of a basis
+In 2D a beam stands for the angle halfway to its neighbours.  Where the directions of a basis
 have equal steps, a heading is a shift of channels and a phase; where they have not, every heading
 is a phase of its own, and every channel a ring of one.
 
-In space the scan becomes a table G of the mean log(1 + r) in bins of a quarter of a channel, and M
+In 3D the scan becomes a table G of the mean log(1 + r) in bins of a quarter of a channel, and M
 of the bins that hold returns.  With V_r the weights of the channel of ring r at azimuth 0, its
 channels at every azimuth s come from one correlation around the circle,
 
@@ -31,14 +31,13 @@ from isovist.poses import unit_vectors
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 
-KEPT = 16
-"""Scans and sensors whose channels are kept: a scan is asked for again on every map, and when a
-first look leaves doubts."""
-MANY = 4096
-"""Beams of a sensor whose weights are not kept: they take 1 kB each."""
-WHOLE = 16
-"""Rays to a channel by which channels of unequal width are measured."""
-UNFELT = 1e-17
+SCANS = 16
+"""Size of the caches of scans and sensors: a scan is described again for every map."""
+MAX_CACHED_BEAMS = 4096
+"""Beams of a sensor above which weights are not cached, since they take 1 kB each."""
+RAYS_PER_WIDTH = 16
+"""Rays per channel by which channels of unequal width are measured."""
+NEGLIGIBLE = 1e-17
 """Share of the largest weight of a beam below which others are less than rounding."""
 PROFILES = {kind.__name__: kind for kind in (Softmax, Bump, CosinePower)}
 
@@ -78,21 +77,18 @@ def rings_of(channels: NDArray[Any], basis: DirectionalBasis | None) -> NDArray[
 
 
 def basis_json(basis: DirectionalBasis) -> list[Any]:
-    """Return the profile and the unequal directions of a basis, ready for JSON.
-
-    The profile is told by name and parameter.
-    """
+    """Return the profile of a basis, by name and parameter, and its directions if uneven."""
     if type(basis.profile) not in PROFILES.values():
         raise InputError(
             "An atlas keeps a softmax, a bump or a cosine power, no other profile.", field="basis"
         )
-    told = [type(basis.profile).__name__, basis.profile.parameter]
-    return told if is_even(basis) else [*told, basis.directions.tolist()]
+    profile = [type(basis.profile).__name__, basis.profile.parameter]
+    return profile if is_even(basis) else [*profile, basis.directions.tolist()]
 
 
-def basis_from_json(told: list[Any], channels: int, dimension: int = 2) -> DirectionalBasis:
+def basis_from_json(values: list[Any], channels: int, dimension: int = 2) -> DirectionalBasis:
     """Build a basis from what `basis_json` returned."""
-    name, parameter, *directions = told
+    name, parameter, *directions = values
     profile = PROFILES[name](float(parameter))
     if not directions:
         return DirectionalBasis.circle(channels, profile=profile)
@@ -103,8 +99,8 @@ def basis_from_json(told: list[Any], channels: int, dimension: int = 2) -> Direc
             code="conflict",
             field="basis",
         )
-    given = np.array(directions[0])  # normalised before, once, as the nodes were described
-    return replace(basis, directions=readonly(given))
+    # They were normalised once, before the nodes were described.
+    return replace(basis, directions=readonly(np.array(directions[0])))
 
 
 @lru_cache(maxsize=8)
@@ -113,13 +109,13 @@ def search_rings(rings: int, channels: int) -> DirectionalBasis:
     return DirectionalBasis.rings(rings, channels, 0.5 * (np.pi / channels) ** 2)
 
 
-def kept_rings(settings: AtlasSettings) -> slice:
+def described_rings(settings: AtlasSettings) -> slice:
     """Return the slice of the rings that are described: all within the elevation."""
-    lost = round(0.5 * settings.rings * (1.0 - np.sin(settings.elevation)))
-    return slice(lost, settings.rings - lost)
+    margin = round(0.5 * settings.rings * (1.0 - np.sin(settings.elevation)))
+    return slice(margin, settings.rings - margin)
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=SCANS)
 def window_of_scan(
     scan: Scan,
     settings: AtlasSettings,
@@ -135,7 +131,7 @@ def window_of_scan(
 
     channels, even = settings.channels, is_even(basis)
     basis = search_basis(channels) if basis is None else basis
-    weigh = _beam_weights if len(scan.bearings) <= MANY else _beam_weights.__wrapped__
+    weigh = _beam_weights if len(scan.bearings) <= MAX_CACHED_BEAMS else _beam_weights.__wrapped__
     firsts, weights = weigh(scan.bearings.tobytes(), basis)
     intensities = None if reflectances is None else scan.intensities
     phases, rows = len(weights), 1 if intensities is None else 2
@@ -143,15 +139,15 @@ def window_of_scan(
     np.log1p(np.minimum(scan.ranges, settings.reach), out=signals[0])
     if reflectances is not None and intensities is not None:
         signals[1, scan.valid] = reflectances.brightness(intensities[scan.valid])
-    most = phases * rows * channels
-    values, seen, arc = np.empty(most, np.float32), np.empty(most, np.bool_), np.empty(2, np.int64)
-    least = _least(basis, share)
-    channels_of(signals, scan.valid, firsts, weights, least, even, values, seen, arc)
+    size = phases * rows * channels
+    values, is_seen = np.empty(size, np.float32), np.empty(size, np.bool_)
+    arc, min_mass = np.empty(2, np.int64), _min_mass(basis, share)
+    channels_of(signals, scan.valid, firsts, weights, min_mass, even, values, is_seen, arc)
     first, m = arc.tolist()
     shape = (phases, rows, m) if even else (phases, rows * channels, 1)
     size = phases * rows * m
     return Window(
-        readonly(values[:size].reshape(shape)), readonly(seen[:size].reshape(shape)), first
+        readonly(values[:size].reshape(shape)), readonly(is_seen[:size].reshape(shape)), first
     )
 
 
@@ -160,51 +156,53 @@ def units_of(bearings: FloatArray) -> FloatArray:
 
     Scans of one sensor share them.
     """
-    if len(bearings) > MANY:
+    if len(bearings) > MAX_CACHED_BEAMS:
         return unit_vectors(bearings)
     return _units(bearings.tobytes())
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=SCANS)
 def _units(bearings: bytes) -> FloatArray:
     return readonly(unit_vectors(np.frombuffer(bearings)))
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=SCANS)
 def _beam_weights(bearings: bytes, basis: DirectionalBasis) -> tuple[IntArray, FloatArray]:
-    """Of every beam of a sensor, at each phase: scans of it share them.
+    """Return the weights of every beam of a sensor at each phase; its scans share them.
 
     They are those of the basis times the angle that the beam stands for, in widths of a channel.
-    Those that no sum feels are left out: the first channel of those that stay, shape (P, m), and
-    their weights, shape (P, m, W).
+    Negligible weights are left out.
+
+    Returns:
+        The first channel that counts, shape (P, m), and the weights from there, shape (P, m, W).
     """
     phases = PHASES if is_even(basis) else PHASES * len(basis)
     width, each = 2.0 * np.pi / len(basis), np.frombuffer(bearings)
     weights = basis.weights(unit_vectors(each + np.arange(phases)[:, None] * width / PHASES))
     weights *= (_shares(each, width) / width)[:, None]
-    most = weights.argmax(axis=-1)
-    felt = weights > UNFELT * weights.max(axis=-1, keepdims=True)
+    peak = weights.argmax(axis=-1)
+    is_felt = weights > NEGLIGIBLE * weights.max(axis=-1, keepdims=True)
     n = len(basis)
-    away = np.abs((np.arange(n) - most[..., None] + n // 2) % n - n // 2)
-    reach = int(away.max(where=felt, initial=0))
+    distance = np.abs((np.arange(n) - peak[..., None] + n // 2) % n - n // 2)
+    reach = int(distance.max(where=is_felt, initial=0))
     if not is_even(basis) or 2 * reach + 1 >= n:
-        return readonly(np.zeros_like(most)), readonly(weights)
-    firsts = (most - reach) % n
+        return readonly(np.zeros_like(peak)), readonly(weights)
+    firsts = (peak - reach) % n
     around = (firsts[..., None] + np.arange(2 * reach + 1)) % n
     return readonly(firsts), readonly(np.take_along_axis(weights, around, axis=-1))
 
 
-@lru_cache(maxsize=KEPT)
-def _least(basis: DirectionalBasis, share: float) -> FloatArray:
-    """Mass of a channel of which a share is seen, in widths of an equal one, shape (n,)."""
+@lru_cache(maxsize=SCANS)
+def _min_mass(basis: DirectionalBasis, share: float) -> FloatArray:
+    """Return the mass of a share of each channel, in widths of an equal one, shape (n,)."""
     if is_even(basis):
         return readonly(np.full(len(basis), share))
-    rays = WHOLE * len(basis)
+    rays = RAYS_PER_WIDTH * len(basis)
     W = basis.weights(unit_vectors(2.0 * np.pi * np.arange(rays) / rays))
-    return readonly(share * (W.sum(axis=0) / WHOLE))
+    return readonly(share * (W.sum(axis=0) / RAYS_PER_WIDTH))
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=SCANS)
 def window_of_cloud(
     scan: CloudScan, settings: AtlasSettings, share: float, basis: DirectionalBasis | None = None
 ) -> Window:
@@ -225,25 +223,26 @@ def window_of_cloud(
     sums = np.bincount(bins, signal, minlength=rows * columns)
     M = (counts > 0).astype(np.float64).reshape(rows, columns)
     G = (sums / np.maximum(counts, 1)).reshape(rows, columns)
-    weights, whole = _channel_weights(settings, basis)
+    weights, total_weight = _channel_weights(settings, basis)
     mass, total = (_around(table, weights) for table in (M, G * M))
-    part = mass / whole[:, None]
+    part = mass / total_weight[:, None]
     covered = part[part > settings.cloud_channels.min_cover]
     quantile = settings.cloud_channels.typical_quantile
-    known = part >= share * float(np.quantile(covered, quantile)) if covered.size else part > np.inf
-    values = np.where(known, total / np.where(known, mass, 1.0), 0.0)
+    bar = share * float(np.quantile(covered, quantile)) if covered.size else np.inf
+    is_known = part >= bar
+    values = np.where(is_known, total / np.where(is_known, mass, 1.0), 0.0)
     # Column s of the tables is the channel at azimuth s; phase p looks p/PHASES of a channel back.
     phases, m = (PHASES, around) if basis is None else (PHASES * around, 1)
     back = np.arange(phases)[:, None] * (columns // around // PHASES)
     at = (np.arange(m) * (columns // around) - back) % columns
-    seen = np.moveaxis(known[:, at], 1, 0)
-    looked = np.flatnonzero(seen.any(axis=(0, 2)))
-    low, high = (int(looked[0]), int(looked[-1]) + 1) if looked.size else (0, 0)
+    is_seen = np.moveaxis(is_known[:, at], 1, 0)
+    rings = np.flatnonzero(is_seen.any(axis=(0, 2)))
+    low, high = (int(rings[0]), int(rings[-1]) + 1) if rings.size else (0, 0)
     return Window(
         readonly(
             np.ascontiguousarray(np.moveaxis(values[:, at], 1, 0)[:, low:high], dtype=np.float32)
         ),
-        readonly(np.ascontiguousarray(seen[:, low:high])),
+        readonly(np.ascontiguousarray(is_seen[:, low:high])),
         ring=low,
     )
 
@@ -252,9 +251,9 @@ def window_of_cloud(
 def _channel_weights(
     settings: AtlasSettings, basis: DirectionalBasis | None
 ) -> tuple[NDArray[np.complex128], FloatArray]:
-    """Fourier rows of V_r, shape (rings, rows, columns // 2 + 1), and Σ V_r, shape (rings,).
+    """Return Fourier rows of V_r, shape (rings, rows, columns // 2 + 1), and Σ V_r, (rings,).
 
-    A basis of one's own has no rings that turn: V_r is then the weight of its r-th direction.
+    A basis given by the user has no rings that turn: V_r is the weight of its r-th direction.
     """
     rings, around = settings.rings, settings.channels
     rows, part = 8 * rings, RAYS if basis is None else RAYS * around
@@ -269,23 +268,23 @@ def _channel_weights(
     # q channels farther round, the channel at azimuth 0 is what the one q channels back is here.
     back = -np.arange(around) % around
     W = search_rings(rings, around).weights(centres).reshape(rows, part, rings, around)
-    W = W[:, :, kept_rings(settings)][..., back]
+    W = W[:, :, described_rings(settings)][..., back]
     V = W.transpose(2, 0, 3, 1).reshape(-1, rows, part * around) * flat
     return np.fft.rfft(V, axis=2), V.sum(axis=(1, 2))
 
 
 def _around(table: FloatArray, weights: NDArray[np.complex128]) -> FloatArray:
-    """Σ table V_r(· − s) at every column s, shape (rings, columns)."""
+    """Return Σ table V_r(· − s) at every column s, shape (rings, columns)."""
     product = (np.fft.rfft(table, axis=1) * np.conj(weights)).sum(axis=1)
     return np.maximum(np.fft.irfft(product, n=table.shape[1], axis=1), 0.0)
 
 
-def _shares(bearings: FloatArray, most: float) -> FloatArray:
-    """Angle that each beam stands for, in rad, at most `most`."""
+def _shares(bearings: FloatArray, limit: float) -> FloatArray:
+    """Return the angle that each beam stands for, in rad, up to a limit."""
     if bearings.size == 1:
-        return np.array([most])
+        return np.array([limit])
     gaps = np.diff(bearings)
     share = np.empty_like(bearings)
     share[0], share[-1] = gaps[0], gaps[-1]
     share[1:-1] = 0.5 * (gaps[:-1] + gaps[1:])
-    return np.minimum(share, most)
+    return np.minimum(share, limit)
