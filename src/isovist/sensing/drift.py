@@ -54,8 +54,8 @@ class Drift(Settings):
         """
         length, turn = way_of(motion)
         position = self.still**2 * elapsed + self.along**2 * length
-        still = (self.still * self.still_heading) ** 2 * elapsed
-        angle = still + self.heading**2 * length + self.turning**2 * turn
+        rest = (self.still * self.still_heading) ** 2 * elapsed
+        angle = rest + self.heading**2 * length + self.turning**2 * turn
         variances = [position, position, angle]
         is_2d = isinstance(motion, Pose)
         return np.diag(variances if is_2d else [*variances, position, angle, angle])

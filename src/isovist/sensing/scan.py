@@ -53,15 +53,7 @@ class Scan:
     sigmas: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        bearings = as_floats("bearings", self.bearings, (None,))
-        with np.errstate(over="ignore"):
-            turns = (float(np.ptp(bearings)) if bearings.size else 0.0) / (2.0 * np.pi)
-        if turns > MAX_TURNS:
-            raise InputError(
-                f"The bearings of the scan span {turns:.1f} turns. Are they in degrees? "
-                "They must be in rad.",
-                field="bearings",
-            )
+        bearings = _as_bearings(self.bearings)
         ranges = np.array(self.ranges, dtype=np.float64)
         if ranges.shape != bearings.shape:
             raise InputError.about(
@@ -73,6 +65,20 @@ class Scan:
                 "T_robot_sensor",
                 f"of a 2D scan must be Pose(x, y, yaw), got {type(self.T_robot_sensor).__name__}.",
             )
+        valid = self._valid(ranges)
+        order = np.argsort(bearings, kind="stable")
+        set_ = object.__setattr__
+        if self.intensities is not None:
+            strengths = as_strengths(self.intensities, bearings.shape, "bearings")
+            set_(self, "intensities", readonly(strengths[order]))
+        if self.sigmas is not None:
+            set_(self, "sigmas", readonly(_as_sigmas(self.sigmas, bearings.shape, valid)[order]))
+        set_(self, "bearings", readonly(bearings[order]))
+        set_(self, "ranges", readonly(np.where(valid, ranges, 0.0)[order]))
+        set_(self, "valid", readonly(valid[order]))
+
+    def _valid(self, ranges: FloatArray) -> BoolArray:
+        """Return the mask of valid ranges; raise an error if there are none."""
         with np.errstate(invalid="ignore"):
             valid = np.isfinite(ranges) & (ranges > MIN_RANGE)
             valid &= (ranges >= self.range_min) & (ranges < self.range_max)
@@ -84,17 +90,7 @@ class Scan:
                 code="empty",
                 field="ranges",
             )
-        order = np.argsort(bearings, kind="stable")
-        ranges = np.where(valid, ranges, 0.0)
-        set_ = object.__setattr__
-        if self.intensities is not None:
-            strengths = as_strengths(self.intensities, bearings.shape, "bearings")
-            set_(self, "intensities", readonly(strengths[order]))
-        if self.sigmas is not None:
-            set_(self, "sigmas", readonly(_as_sigmas(self.sigmas, bearings.shape, valid)[order]))
-        set_(self, "bearings", readonly(bearings[order]))
-        set_(self, "ranges", readonly(ranges[order]))
-        set_(self, "valid", readonly(valid[order]))
+        return valid
 
     @classmethod
     def from_laserscan(
@@ -266,6 +262,20 @@ class Scan:
         starts = np.flatnonzero(np.concatenate([[True], is_step]))
         repeats = np.diff(starts, append=widths.size)
         return np.repeat(np.add.reduceat(widths, starts) / repeats, repeats)
+
+
+def _as_bearings(values: ArrayLike) -> FloatArray:
+    """Return bearings as floats, after a check that they are not in degrees."""
+    bearings = as_floats("bearings", values, (None,))
+    with np.errstate(over="ignore"):
+        turns = (float(np.ptp(bearings)) if bearings.size else 0.0) / (2.0 * np.pi)
+    if turns > MAX_TURNS:
+        raise InputError(
+            f"The bearings of the scan span {turns:.1f} turns. Are they in degrees? "
+            "They must be in rad.",
+            field="bearings",
+        )
+    return bearings
 
 
 def check_limits(range_min: float, range_max: float) -> None:

@@ -1,7 +1,7 @@
-"""Signals: what of a view is put on the circle or sphere of directions.
+"""Signals: functions on the circle or sphere of directions, of the walls around a point.
 
-A signal f_p(θ) looks at the first wall along θ.  For a function f of the range r, with n the
-normal of that wall,
+A signal f_p(θ) is a property of the first wall along θ.  For a function f of the range r, with n
+the normal of that wall,
 
     ∇_p r = −n / (n·θ),      ∇_p f = f′(r) ∇_p r                              (1)
 
@@ -9,7 +9,7 @@ wherever the ray does not graze.  For an attribute a of the wall at the hit poin
 
     ∇_p a = (I − n θᵀ/(n·θ)) ∇a(x).                                           (2)
 
-What the moving shadows add is the business of the descriptor.
+The descriptor adds the effect of moving shadows.
 """
 
 from abc import abstractmethod
@@ -34,7 +34,7 @@ class WallHits:
         ranges: r, shape (m,), in m; `inf` where nothing is met.
         walls: Index of the wall, shape (m,); −1 for none.
         normals: Unit normals of the walls, shape (m, d); zero for none.
-        origins: Where the rays begin, shape (m, d) or (d,), in m; only fields of places ask.
+        origins: Origins of the rays, shape (m, d) or (d,), in m; only `FieldGradient` needs them.
     """
 
     world: Map
@@ -46,7 +46,7 @@ class WallHits:
 
     def places(self, met: BoolArray) -> FloatArray:
         """Return the hit points of the rays selected by `met`, shape (k, d), in m."""
-        assert self.origins is not None  # every sum over directions says where its rays begin
+        assert self.origins is not None  # every sum over directions gives the origins
         starts = np.broadcast_to(self.origins, self.directions.shape)[met]
         return np.asarray(starts + self.ranges[met, None] * self.directions[met])
 
@@ -58,10 +58,10 @@ class Signal(Protocol):
     def kinks(self) -> tuple[float, ...]:
         """The ranges in m at which the signal is not smooth."""
 
-    def values(self, seen: WallHits) -> FloatArray:
+    def values(self, hits: WallHits, /) -> FloatArray:
         """Return the signal f along each direction, shape (m,)."""
 
-    def gradients(self, seen: WallHits) -> FloatArray:
+    def gradients(self, hits: WallHits, /) -> FloatArray:
         """Return the gradient ∇_p f along each direction, shape (m, d)."""
 
     def of_walls(self, world: Map) -> FloatArray | None:
@@ -144,10 +144,10 @@ class Range(_Bounded):
         return None
 
 
-def range_gradients(seen: WallHits) -> FloatArray:
+def range_gradients(hits: WallHits) -> FloatArray:
     """Return the gradient ∇_p r, equation (1), shape (m, d); zero where nothing is met."""
-    cosines = np.einsum("ij,ij->i", seen.normals, seen.directions)
-    return -seen.normals / np.where(cosines == 0.0, 1.0, cosines)[:, None]
+    cosines = np.einsum("ij,ij->i", hits.normals, hits.directions)
+    return -hits.normals / np.where(cosines == 0.0, 1.0, cosines)[:, None]
 
 
 def measured_signal(
@@ -275,22 +275,22 @@ class FieldGradient(_Bounded):
     maximum: float = np.inf
     missing: float = 0.0
 
-    def values(self, seen: WallHits) -> FloatArray:
-        met = (seen.walls >= 0) & (seen.ranges < self.maximum)
+    def values(self, hits: WallHits) -> FloatArray:
+        met = (hits.walls >= 0) & (hits.ranges < self.maximum)
         out = np.full(len(met), self.missing)
-        out[met] = np.linalg.norm(self.slope(seen.places(met)), axis=1)
+        out[met] = np.linalg.norm(self.slope(hits.places(met)), axis=1)
         return out
 
-    def gradients(self, seen: WallHits) -> FloatArray:
-        met = (seen.walls >= 0) & (seen.ranges < self.maximum)
-        places = seen.places(met)
+    def gradients(self, hits: WallHits) -> FloatArray:
+        met = (hits.walls >= 0) & (hits.ranges < self.maximum)
+        places = hits.places(met)
         g = np.asarray(self.slope(places), dtype=np.float64)
         size = np.linalg.norm(g, axis=1)
         rise = np.einsum("mij,mj->mi", np.asarray(self.bend(places), np.float64), g)
         rise /= np.where(size > 0.0, size, 1.0)[:, None]
-        n, theta = seen.normals[met], seen.directions[met]
+        n, theta = hits.normals[met], hits.directions[met]
         along = np.einsum("ij,ij->i", theta, rise) / np.einsum("ij,ij->i", n, theta)
-        out = np.zeros_like(seen.directions)
+        out = np.zeros_like(hits.directions)
         out[met] = rise - along[:, None] * n
         return out
 

@@ -66,66 +66,53 @@ class _Header:
     @classmethod
     def from_yaml(cls, path: Path) -> "_Header":
         fields = _load_yaml(path)
-        for key, example in _EXAMPLES.items():
-            if fields.get(key) is None:
-                raise FileError(
-                    f"{path.name}: `{key}` is missing. A ROS map needs {example}.", field=key
-                )
-        image = fields["image"]
+        image, negate, mode = fields["image"], fields["negate"], fields.get("mode", "trinary")
         if not isinstance(image, str) or not image or "\0" in image:
-            raise FileError(
-                f"{path.name}: `image` must name a file, got {quote(image)}.", field="image"
-            )
+            raise _wrong(path, "image", f"must name a file, got {quote(image)}.")
         resolution = _number(path, "resolution", fields["resolution"])
         low, high = LIMITS.min_resolution_m, LIMITS.max_resolution_m
         if not low <= resolution <= high:
-            raise FileError(
-                f"{path.name}: `resolution` must be from {low} to {high:g} m per pixel, "
-                f"got {resolution:g}.",
-                field="resolution",
-            )
-        origin = fields["origin"]
-        if not isinstance(origin, list) or len(origin) != 3:
-            raise FileError(
-                f"{path.name}: `origin` must be three numbers, x, y (m) and yaw (rad), "
-                f"got {quote(origin)}.",
-                field="origin",
-            )
-        negate = fields["negate"]
+            raise _wrong(
+                path, "resolution",
+                f"must be from {low} to {high:g} m per pixel, got {resolution:g}.",
+            )  # fmt: skip
+        origin = _origin(path, fields["origin"])
         if not isinstance(negate, int) or negate not in (0, 1):
-            raise FileError(
-                f"{path.name}: `negate` must be 0 or 1, got {quote(negate)}.", field="negate"
-            )
+            raise _wrong(path, "negate", f"must be 0 or 1, got {quote(negate)}.")
         occupied = _number(path, "occupied_thresh", fields["occupied_thresh"])
         free = _number(path, "free_thresh", fields["free_thresh"])
         if not 0.0 <= free < occupied <= 1.0:
-            raise FileError(
-                f"{path.name}: thresholds must satisfy 0 ≤ free_thresh < occupied_thresh ≤ 1, "
+            raise _wrong(
+                path, "free_thresh",
+                "and `occupied_thresh` must satisfy 0 ≤ free_thresh < occupied_thresh ≤ 1, "
                 f"got {free:g} and {occupied:g}.",
-                field="free_thresh",
-            )
-        mode = fields.get("mode", "trinary")
+            )  # fmt: skip
         if mode not in MODES:
-            raise FileError(
-                f"{path.name}: `mode` must be trinary, scale or raw, got {quote(mode)}.",
-                field="mode",
-            )
-        x, y, yaw = (_number(path, "origin", value) for value in origin)
-        if max(abs(x), abs(y)) > MAX_COORDINATE:
-            raise FileError(
-                f"{path.name}: x and y of `origin` must lie within ±{MAX_COORDINATE:g} m, "
-                f"got {x:g} and {y:g}.",
-                field="origin",
-            )
-        if abs(yaw) > 2.0 * math.pi:
-            raise FileError(
-                f"{path.name}: the yaw of `origin` must be in rad, within ±2π, got {yaw:g}. "
-                "Is it in degrees?",
-                field="origin",
-            )
-        return cls(
-            path.parent / image, resolution, Pose(x, y, yaw), bool(negate), occupied, free, mode
+            raise _wrong(path, "mode", f"must be trinary, scale or raw, got {quote(mode)}.")
+        return cls(path.parent / image, resolution, origin, bool(negate), occupied, free, mode)
+
+
+def _wrong(path: Path, key: str, rule: str) -> FileError:
+    return FileError(f"{path.name}: `{key}` {rule}", field=key)
+
+
+def _origin(path: Path, value: Any) -> Pose:
+    if not isinstance(value, list) or len(value) != 3:
+        raise _wrong(
+            path, "origin", f"must be three numbers, x, y (m) and yaw (rad), got {quote(value)}."
         )
+    x, y, yaw = (_number(path, "origin", number) for number in value)
+    if max(abs(x), abs(y)) > MAX_COORDINATE:
+        raise _wrong(
+            path, "origin",
+            f"must have x and y within ±{MAX_COORDINATE:g} m, got {x:g} and {y:g}.",
+        )  # fmt: skip
+    if abs(yaw) > 2.0 * math.pi:
+        raise _wrong(
+            path, "origin",
+            f"must have a yaw in rad, within ±2π, got {yaw:g}. Is it in degrees?",
+        )  # fmt: skip
+    return Pose(x, y, yaw)
 
 
 def _load_yaml(path: Path) -> dict[Any, Any]:
@@ -136,6 +123,9 @@ def _load_yaml(path: Path) -> dict[Any, Any]:
             f"got {quote(fields)}.",
             code="unknown_format",
         )
+    for key, example in _EXAMPLES.items():
+        if fields.get(key) is None:
+            raise _wrong(path, key, f"is missing. A ROS map needs {example}.")
     return fields
 
 
@@ -148,9 +138,7 @@ def _number(path: Path, key: str, value: object) -> float:
     except (ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise FileError(
-            f"{path.name}: `{key}` must be a finite number, got {quote(value)}.", field=key
-        )
+        raise _wrong(path, key, f"must be a finite number, got {quote(value)}.")
     return number
 
 
