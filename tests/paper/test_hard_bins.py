@@ -16,6 +16,7 @@ from isovist.paper import (
     votes,
     walk,
 )
+from isovist.paper.report import theory_figures
 
 ROOM = paper_room()
 
@@ -101,10 +102,10 @@ def test_each_figure_puts_its_artists_into_the_axes():
     basis, room, line = DirectionalBasis.circle(6), SegmentMap.room(4, 3), np.arange(3.0)
     cloud = np.array([[3.0, 0.1], [0.2, 3.0], [-3.0, 0.3], [0.1, -3.0]])
     steps = walk(basis, cloud, [0.0, 0.0], [0.5, 0.2], steps=20)
-    assert len(report.draw_channels(axes[0], steps, 0)) == 2
-    assert len(report.draw_steps(axes[1], steps)) == 4
-    assert len(report.draw_errors(axes[2], line, line, line)) == 2
-    assert len(report.draw_bars(axes[3], {"a": 1.0, "b": 2.0}, "value")) == 2
+    assert len(theory_figures.draw_channels(axes[0], steps, 0)) == 2
+    assert len(theory_figures.draw_steps(axes[1], steps)) == 4
+    assert len(theory_figures.draw_errors(axes[2], line, line, line)) == 2
+    assert len(theory_figures.draw_bars(axes[3], {"a": 1.0, "b": 2.0}, "value")) == 2
     place = np.array([2.0, 1.5])
-    assert len(report.draw_basis_over_map(axes[4], room, place, {"six": basis}, 1.0)) == 6
-    assert len(report.draw_tradeoff(axes[5], tradeoff(basis, [1.0, 0.5]))) == 2
+    assert len(theory_figures.draw_basis_over_map(axes[4], room, place, {"six": basis}, 1.0)) == 6
+    assert len(theory_figures.draw_tradeoff(axes[5], tradeoff(basis, [1.0, 0.5]))) == 2

@@ -1,9 +1,3 @@
-from isovist.paper.report.theory_figures import draw_bars as draw_bars
-from isovist.paper.report.theory_figures import draw_basis_over_map as draw_basis_over_map
-from isovist.paper.report.theory_figures import draw_channels as draw_channels
-from isovist.paper.report.theory_figures import draw_errors as draw_errors
-from isovist.paper.report.theory_figures import draw_steps as draw_steps
-from isovist.paper.report.theory_figures import draw_tradeoff as draw_tradeoff
 from isovist.report.answers import answer_json as answer_json
 from isovist.report.answers import answer_text as answer_text
 from isovist.report.answers import chance_text as chance_text
