@@ -1,16 +1,15 @@
-"""What every atlas can do, in the plane and in space.
+"""Define what every atlas can do, in 2D and in 3D.
 
-An atlas is a map already described, indexed and ready to answer.  Its nodes lie on a lattice in
-free space.  The descriptor of a node has n channels around the circle on one ring or more,
+An atlas is a map that is prepared for search.  Its nodes lie on a lattice in free space.  The
+descriptor of a node has n channels around the circle on one ring or more,
 
     F_i = Σ_s known_s log(1 + r_s) w_i(θ_s) / Σ_s known_s w_i(θ_s),                     (1)
 
-over rays r_s in all directions θ_s; rays that end in unknown space do not count, and a channel of
-which less than half is known holds `FAR`: it says nothing, and nothing can be longer.
+over rays r_s in all directions θ_s.  Rays that end in unknown space do not count.  A channel of
+which less than half is known holds `FAR`: no scan can be longer there.
 
-Poses are those of the level frame of the sensor in the world, in m and rad: (x, y, yaw) in the
-plane, (x, y, yaw, z, roll, pitch) in space.  Cells are the business of the kernels: `fit` and
-`rate` are the doors.
+Poses are those of the level frame of the sensor in the world, in m and rad: (x, y, yaw) in 2D and
+(x, y, yaw, z, roll, pitch) in 3D.  `fit` and `rate` turn them into cells for the kernels.
 """
 
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""The verb: describe a map of any kind."""
+"""Build the atlas of a map of any kind."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -76,14 +76,14 @@ def build(
     if isinstance(cells, OccupancyMap):
         if height is not None:
             raise InputError.about(
-                "height", "is for maps in space; this map is of the plane.", code="wrong_dimension"
+                "height", "is for 3D maps; this map is 2D.", code="wrong_dimension"
             )
         with use_backend(backend), _workers(cluster) as workers:
             return build_plane(cells, settings, report, basis, workers, signal)
     if signal != SIGNALS[0]:
         raise InputError.about(
             "signal",
-            "is for maps of the plane; in space intensities count where places are rated.",
+            "is for 2D maps; in 3D intensities count where poses are rated.",
             code="wrong_dimension",
         )
     if spacing is None:

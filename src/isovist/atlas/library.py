@@ -21,7 +21,7 @@ SUFFIX = ".atlas"
 
 @accept_old_names
 class Library(Mapping[str, Atlas]):
-    """Atlases by name, of which only those used last are kept open.
+    """A folder of atlases by name, of which only the most recently used are open.
 
     `read_library` makes one.
 

@@ -238,8 +238,7 @@ def check_alike(a: Described, b: Described) -> None:
     if a[1] != b[1]:
         plane, space = (first, second) if a[1] == 2 else (second, first)
         raise InputError(
-            f"Maps must all be of the plane or all in space: {plane!r} is of the plane, and "
-            f"{space!r} is in space.",
+            f"Maps must all be 2D or all 3D: {plane!r} is 2D, and {space!r} is 3D.",
             code="wrong_dimension",
         )
     for name in SHARED:

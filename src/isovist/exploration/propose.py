@@ -77,7 +77,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Situation:
-    """What a proposal is made from.
+    """The input of a proposal.
 
     Attributes:
         tracker: The tracker, after its update with the scan.
@@ -132,7 +132,7 @@ def propose(
 
 
 def by_rivals(situation: Situation) -> Proposal:
-    """Return the motion that best tells the possible places apart: equation (2)."""
+    """Return the motion that best separates the possible places: equation (2)."""
     ground, rivals = situation.ground, situation.rivals
     settings, count = ground.settings, situation.alternatives
     best = rivals.poses[0]

@@ -18,7 +18,7 @@ from isovist.surveying.settings import SurveyingSettings
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SurveyPlan:
-    """What is surveyed: N nodes of an atlas, with a sensor.
+    """The subject of a survey: N nodes of an atlas, and a sensor.
 
     Attributes:
         atlas: The map.

@@ -44,7 +44,7 @@ CHUNK = 4096
 
 
 class Prediction(NamedTuple):
-    """What a survey predicts.
+    """The result of a prediction.
 
     Attributes:
         chance: Chance p of a unique answer, 0 where the sensor sees nothing, shape (N, H).

@@ -38,7 +38,7 @@ from isovist.surveying.visibility import Visibility
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeSummary:
-    """What the sensor sees from each of N nodes, and what these views can be mistaken for.
+    """A summary of the view from each of N nodes, and of the places that look like it.
 
     A view that is not all around is looked at from several headings; arrays hold the mean over
     these, medians for the standard deviations.

@@ -1,4 +1,4 @@
-"""Say what a sensor sees from nodes, in 2D (`views2d`) and in 3D (`views3d`)."""
+"""Define the views of a sensor from nodes; `views2d` and `views3d` compute them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class Channels(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Views(ABC):
-    """What the sensor sees from N nodes at H headings.
+    """The views of a sensor from N nodes at H headings.
 
     Attributes:
         headings: Headings of the sensor in the world, in rad, shape (H,).

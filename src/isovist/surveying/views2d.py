@@ -45,7 +45,7 @@ PARTS = 8
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Views2D(Views):
-    """What a 2D sensor sees from N nodes at H headings, by ranges along S directions.
+    """The views of a 2D sensor from N nodes at H headings, as ranges along S directions.
 
     Attributes:
         in_view: Which of the swept directions are in view at each heading, shape (H, S).

@@ -27,7 +27,7 @@ from isovist.surveying.views import Channels, Progress, Views
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Views3D(Views):
-    """What a 3D sensor sees from N nodes at H headings, with the channels of the views.
+    """The views of a 3D sensor from N nodes at H headings, as channels.
 
     Attributes:
         values: Mean log(1 + r) of the channels, turned to the heading 0, shape (H, A, rings, n).

@@ -15,7 +15,7 @@ from isovist.surveying.views3d import view_in_3d
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Visibility:
-    """What a sensor sees from N nodes, and what these can be mistaken for.
+    """The views of a sensor from N nodes, and the places that look like them.
 
     Attributes:
         plan: The nodes, the sensor and the settings.

@@ -130,8 +130,8 @@ class PlaneAtlas(Atlas):
         """Check that the scan is 2D; raise an error otherwise."""
         if not isinstance(scan, Scan):
             raise InputError(
-                "The scan is a cloud of points, and the atlas is of a map of the plane. "
-                "Build the atlas of a map in space, or take a scan of the plane.",
+                "The scan is a point cloud, and the atlas is 2D. "
+                "Build the atlas of a 3D map, or give a 2D scan.",
                 code="wrong_dimension",
                 field="scan",
             )
@@ -262,7 +262,7 @@ class PlaneAtlas(Atlas):
         """Return 3: x, y and yaw are fitted, since nothing tilts in 2D."""
         if tilt:
             raise InputError.about(
-                "tilt", "is for maps in space; this atlas is of the plane.", code="wrong_dimension"
+                "tilt", "is for 3D maps; this atlas is 2D.", code="wrong_dimension"
             )
         return 3
 

@@ -93,8 +93,7 @@ class SpaceAtlas(Atlas):
         """Check that the scan is 3D; raise an error otherwise."""
         if not isinstance(scan, CloudScan):
             raise InputError(
-                "The scan is of the plane, and the atlas is of a map in space. "
-                "Give points: Scan.from_points.",
+                "The scan is 2D, and the atlas is 3D. Give points: Scan.from_points.",
                 code="wrong_dimension",
                 field="scan",
             )

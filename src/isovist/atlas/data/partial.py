@@ -39,9 +39,7 @@ def read_part(path: PathLike, box: FloatArray, kind: str, *versions: int) -> Pla
     meta = manifest.meta
     if meta.get("dimension") == 3:
         raise FileError(
-            f"{place.name} is in space; `box` is for atlases of the plane.",
-            code="wrong_dimension",
-            field="box",
+            f"{place.name} is 3D; `box` is for 2D atlases.", code="wrong_dimension", field="box"
         )
     shape = manifest.arrays["cells"].shape
     unit, origin = float(meta["resolution"]), Pose.from_vector(meta["origin"])

@@ -28,7 +28,7 @@ from isovist.storage.array_folder import check_folder, read_folder, read_manifes
 from isovist.storage.files import PathLike, first_line
 
 KIND, VERSION, BY_BLOCKS = "atlas", 2, 3
-"""Of an atlas, of its format, and of that of large maps in space (`maps.grid3d.grids`)."""
+"""Kind of the folder; version of the format, and of that of large 3D maps (`maps.grid3d.grids`)."""
 FARTHEST = 1e9
 """No map and no robot is farther from the origin, in m."""
 

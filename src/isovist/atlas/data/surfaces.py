@@ -1,4 +1,4 @@
-"""What a map of cells, of the plane or of space, looks like to rays and to beams that end."""
+"""Change a map of cells into what rays pass and into what beams end at."""
 
 from typing import TypeVar
 
