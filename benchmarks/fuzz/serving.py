@@ -14,6 +14,7 @@ from benchmarks.fuzz.mutations import Random, damage, damage_tree
 from benchmarks.fuzz.requests import Door, check, dropped
 from isovist.apps.server.app import Server
 from isovist.apps.server.maps import Maps
+from isovist.apps.web.settings import Limits
 
 PLACE = [seeds.TRUTH.x, seeds.TRUTH.y]
 NAMES = ("brought", "..", "a/b", "%1b", "x" * 300, "seed", "%2e%2e", "é")
@@ -88,7 +89,8 @@ def door() -> Door:
     """The door of a server with one small map."""
     folder = seeds.new_home()
     iv.write_atlas(readers.plane_atlas(), folder / "seed.atlas")
-    return Door(Server(Maps(folder)).app)
+    limits = Limits(answer_timeout_s=600.0)  # the worker may compile first
+    return Door(Server(Maps(folder), limits=limits).app)
 
 
 @lru_cache
