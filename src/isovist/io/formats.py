@@ -4,7 +4,7 @@
 module with a function that takes a path, and add a row.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
@@ -27,9 +27,11 @@ class Format:
     reader: str
     extra: str = ""
 
-    def read(self, path: Path, *args: Any, **options: Any) -> Any:
-        """Read a file of this format with its reader."""
-        return resolve_name(self.reader)(path, *args, **options)
+    @property
+    def read(self) -> Callable[..., Any]:
+        """The function that reads a file of this format; its first argument is the path."""
+        function: Callable[..., Any] = resolve_name(self.reader)
+        return function
 
     def __str__(self) -> str:
         extra = f", needs isovist[{self.extra}]" if self.extra else ""
