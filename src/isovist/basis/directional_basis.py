@@ -143,7 +143,7 @@ class DirectionalBasis:
 
     @property
     def is_uniform_circle(self) -> bool:
-        """Whether the directions are those of `circle`, so that a rotation is a cyclic shift."""
+        """True if the directions are those of `circle`, so that a rotation is a cyclic shift."""
         if self.dimension != 2:
             return False
         n = len(self)

@@ -47,7 +47,7 @@ Columns = Mapping[str, FloatArray]
 
 
 def read_cloud(path: PathLike, *, scale: float = 1.0) -> Cloud:
-    """Read a point cloud; the suffix tells its format.
+    """Read a point cloud in the format of the suffix.
 
     Args:
         path: The file.

@@ -58,7 +58,7 @@ class FileLimits(Settings):
 
 @dataclass(frozen=True, slots=True)
 class LogChecks(Settings):
-    """What a recorded drive must satisfy, and how a CARMEN log is interpreted."""
+    """Checks of recorded drives, and the interpretation of CARMEN logs."""
 
     max_speed_m_s: float = unvaried(
         50.0, unit="m/s", range=(0.1, 1000.0),

@@ -9,7 +9,7 @@ from isovist.settings import Settings, setting, unvaried
 
 @dataclass(frozen=True, slots=True)
 class FloorSettings(Settings):
-    """How the floor of a 3D map is found, and how its holes are closed (`floor`)."""
+    """Settings for finding the floor of a 3D map and closing its holes (`floor`)."""
 
     tile_m: float = unvaried(
         1.0, unit="m", range=(0.05, 100.0), raises="fewer, larger tiles vote; slopes get coarser")
@@ -29,7 +29,7 @@ class FloorSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class BuildingFloorSettings(Settings):
-    """How the floors of a building are told apart (`grid3d.building_floors`)."""
+    """Settings for separating the floors of a building (`grid3d.building_floors`)."""
 
     min_covered_share: float = unvaried(
         0.5, unit="1", range=(0.0, 1.0),
@@ -46,7 +46,7 @@ class BuildingFloorSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class CloudSettings(Settings):
-    """Which point clouds become maps, and the size of the cells (`cloud`)."""
+    """Limits of point clouds as maps, and the size of their cells (`cloud`)."""
 
     min_points: int = unvaried(
         100, unit="1", range=(1, 1e9), raises="larger clouds are refused as too small")
@@ -67,7 +67,7 @@ class CloudSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class MappingSettings(Settings):
-    """How scans at known poses become a 2D map (`grid2d.mapping`)."""
+    """Settings for making a 2D map from scans at known poses (`grid2d.mapping`)."""
 
     resolution_m: float = unvaried(
         0.05, unit="m", range=(0.001, 10.0), raises="cells are larger; less memory, less detail")

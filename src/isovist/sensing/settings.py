@@ -9,7 +9,7 @@ from isovist.settings import Settings, unvaried
 
 @dataclass(frozen=True, slots=True)
 class GroundSettings(Settings):
-    """How the ground is found in a 3D scan (`levelling`)."""
+    """Settings for finding the ground in a 3D scan (`levelling`)."""
 
     patch_m: float = unvaried(
         0.5, unit="m", range=(0.01, 10.0), raises="fewer, larger patches of ground")
@@ -46,7 +46,7 @@ class GroundSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class PlaneSettings(Settings):
-    """How planes of a 3D scan are found that tell the vertical (`planes`)."""
+    """Settings for finding planes that tell the vertical of a 3D scan (`planes`)."""
 
     vote_spacing_deg: float = unvaried(
         4.0, unit="°", range=(0.1, 45.0), raises="fewer returns vote")
@@ -76,7 +76,7 @@ class PlaneSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class StationarySettings(Settings):
-    """When scans are of a robot that stands still, and how they are merged (`stationary`)."""
+    """Settings for detecting a robot at rest and merging its scans (`stationary`)."""
 
     max_variation_m: float = unvaried(
         0.2, unit="m", range=(0.0, 10.0),
@@ -103,7 +103,7 @@ class DepthSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class SimulationSettings(Settings):
-    """How simulated scans are drawn (`models.simulate`)."""
+    """Settings of simulated scans (`models.simulate`)."""
 
     tries_per_scan: int = unvaried(
         100, unit="1", range=(1, 1_000_000),

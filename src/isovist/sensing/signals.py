@@ -246,9 +246,7 @@ class SurfaceGradient(_Constant):
         normals: FloatArray | None = getattr(world, "normals", None)
         if world.dimension != 3 or normals is None:
             raise InputError(
-                "The slope of the height needs a mesh in space.",
-                code="wrong_dimension",
-                field="world",
+                "The slope of the height needs a MeshMap.", code="wrong_dimension", field="world"
             )
         flat, up = np.hypot(normals[:, 0], normals[:, 1]), np.abs(normals[:, 2])
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -224,7 +224,7 @@ def replace_file(path: PathLike, data: bytes, *, parents: bool = False) -> None:
 
 
 def replace_files(files: Mapping[Path, bytes], *, parents: bool = False) -> None:
-    """Replace files that belong together, of which the last names the others.
+    """Replace a group of files atomically; the last one names the others.
 
     Whenever the process ends, a reader of the last file finds the old files, the new files, or no
     last file: it is removed before the others are replaced.

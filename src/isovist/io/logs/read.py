@@ -48,7 +48,7 @@ LOG_FORMATS = (BAG, CARMEN, SCAN_SET)
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
-    """How a log is read; the attributes are the arguments of `read_log`."""
+    """The options of `read_log`, with the names of its arguments."""
 
     scan_topic: str | None = None
     odometry_topic: str | None = None
@@ -82,7 +82,7 @@ def read_log(
     sweep: float = 0.0,
     progress: Progress | None = None,
 ) -> Log:
-    """Read a log of 2D scans with odometry; the suffix tells the format.
+    """Read a log of 2D scans with odometry, in the format of the suffix.
 
     Args:
         path: The file, or the folder of a ROS 2 bag.

@@ -23,7 +23,7 @@ SUFFIXES = (".ply", ".obj", ".stl", ".off", ".glb")
 
 
 def read_mesh(path: PathLike, *, scale: float = 1.0, free: Free | None = None) -> MeshMap:
-    """Read a triangle mesh; the suffix tells its format.
+    """Read a triangle mesh in the format of the suffix.
 
     A column `reflectance` or `intensity` of the faces of a PLY file becomes their reflectance.
 

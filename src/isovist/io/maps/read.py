@@ -45,7 +45,7 @@ def is_cloud(path: Path) -> bool:
 
 
 def read_map(path: PathLike, *, resolution: float | None = None) -> AnyMap:
-    """Read a map from a file; the suffix tells its format.
+    """Read a map from a file in the format of the suffix.
 
     Args:
         path: A ROS map (`.yaml`), a plan (`.geojson`), an OctoMap, a mesh or a point cloud.

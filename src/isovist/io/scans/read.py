@@ -48,7 +48,7 @@ def read_scan(
     at: float | None = None,
     T_robot_sensor: AnyPose | None = None,
 ) -> Scan | CloudScan:
-    """Read one scan from a file or a bag; the suffix tells the format.
+    """Read one scan from a file or a bag, in the format of the suffix.
 
     Args:
         path: The file, or the folder of a ROS 2 bag.

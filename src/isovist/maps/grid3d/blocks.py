@@ -99,7 +99,7 @@ class BlockGrid:
 
     @property
     def has_unknown(self) -> bool:
-        """Whether any cell is unknown."""
+        """True if any cell is unknown."""
         return bool((self.index == UNKNOWN_ROW).any() or (self._inside(UNKNOWN)).size)
 
     def at(self, cells: IntArray) -> NDArray[np.uint8]:

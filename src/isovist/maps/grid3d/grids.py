@@ -43,7 +43,7 @@ class DenseGrid:
 
     @property
     def has_unknown(self) -> bool:
-        """Whether any cell is unknown."""
+        """True if any cell is unknown."""
         return bool((self.cells == UNKNOWN).any())
 
     def at(self, cells: IntArray) -> NDArray[np.uint8]:

@@ -65,7 +65,7 @@ class MapPart:
 
 @dataclass(frozen=True, slots=True)
 class RangeSum:
-    """How ranges are summed in equation (1).
+    """The transform, limit and endings of the ranges in equation (1).
 
     Attributes:
         transform: Function f of the range in m, as in `sensing.signals.Range`.

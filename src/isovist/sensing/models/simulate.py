@@ -22,7 +22,7 @@ SETTINGS = SimulationSettings()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placement:
-    """Where and how a simulated sensor stands on a map.
+    """The position and attitude of simulated sensors on a map.
 
     Attributes:
         clearance: Minimum distance to walls on all sides, in m.

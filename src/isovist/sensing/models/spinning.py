@@ -1,4 +1,4 @@
-"""A simulated lidar in space: rings of beams that turn about the vertical."""
+"""A simulated 3D lidar: rings of beams that turn about the vertical."""
 
 from dataclasses import dataclass
 
@@ -84,7 +84,7 @@ class SpinningLidar:
         place = Pose3.lifted(pose)
         if world.dimension != 3:
             raise InputError(
-                "A spinning lidar needs a map in space: a VoxelMap or a MeshMap.",
+                "A spinning lidar needs a 3D map: a VoxelMap or a MeshMap.",
                 code="wrong_dimension",
                 field="world",
             )
