@@ -113,7 +113,7 @@ def test_bad_libraries_are_refused(folder, change, kind, code):
         iv.read_library(folder)
 
 
-@pytest.mark.parametrize("name", ["memory", "most"])
+@pytest.mark.parametrize("name", ["memory", "max_maps"])
 def test_numbers_of_a_library_are_above_0(folder, name):
     with refused(name):
         iv.read_library(folder, **{name: 0})
