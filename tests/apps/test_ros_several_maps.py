@@ -58,7 +58,7 @@ def test_after_a_ride_no_pose_is_told_until_the_other_map_is_loaded(tmp_path):
     robot.follow(THERE[:10])
     values = wire.last.values
     assert (wire.last.level, wire.frame) == (0, "map")
-    assert (values["map"], values["loaded"], node.loaded.name) == 3 * ("floor 1",)
+    assert (values["map"], values["loaded"], node.map_frames.name) == 3 * ("floor 1",)
     assert [m.header.frame_id for m in wire.said["/initialpose"]] == ["map"]
     assert wire.said["/isovist/pose"][-1].header.frame_id == wire.link()[0] == "map"
     robot.follow(THERE[10:])
@@ -102,14 +102,14 @@ def test_a_map_that_is_none_of_ours_is_noted_and_none_is_taken_for_loaded(tmp_pa
     turned = iv.OccupancyMap(ours.cells, 1.01 * ours.resolution, ours.origin)
     for other in (moved, turned):
         wire.send_map(other)
-        assert node.loaded.name is None
+        assert node.map_frames.name is None
         robot.look()
         assert "/map" in wire.last.values["note"]
         load(wire, "floor 1")
-        assert node.loaded.name == "floor 1"
+        assert node.map_frames.name == "floor 1"
     wire, node, _ = ridden(tmp_path, maps=twins())
     load(wire, "floor 1")
-    assert node.loaded.name is None
+    assert node.map_frames.name is None
 
 
 def test_rivals_on_another_map_are_not_drawn_on_this_one(tmp_path):

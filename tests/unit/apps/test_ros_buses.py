@@ -99,7 +99,7 @@ def test_of_too_many_messages_that_wait_the_oldest_goes_and_is_counted(endpoint)
         bus.subscribe(CHATTER, seen.append)
         for k in range(1015):
             message.range_max = 100.0 + k
-            bus._put(CHATTER, messages.encode(LASER_SCAN, message), seen.append)
+            bus._enqueue(CHATTER, messages.encode(LASER_SCAN, message), seen.append)
         bus.run(0.01)
         assert [round(message.range_max) for message in seen] == list(range(115, 1115))
         assert bus.lost == {"/robot/scan": 15}

@@ -1,8 +1,8 @@
-"""A bag of a drive through a generated office, so that everything can be tried without a robot.
+"""Write a bag of a drive through a generated office, to try the node without a robot.
 
-The robot drives straight on until something is in its way, then turns.  The bag has what a robot
-with Nav2 records: scans, odometry that drifts, tf, the map (latched), and poses of another system
-on `/amcl_pose` that are right until the middle of the drive and then 1.5 m off; and the truth.
+The robot drives straight on until something is in its way, then turns. The bag has what a robot
+with Nav2 records: scans, odometry with drift, tf, the map (latched), and poses of another system
+on `/amcl_pose` that are right until the middle of the drive and then 1.5 m off; and true poses.
 """
 
 import math
@@ -25,15 +25,15 @@ from isovist.sensing.scan import Scan
 from isovist.simulation.demo import CLEARANCE, LIDAR, somewhere
 from isovist.simulation.worlds import office_floor
 
-RATE, EVERY, OTHERS = 50, 5, 25
-"""Odometry a second; steps to a scan, and to a pose of the other system."""
-PACE = (0.5, 1.0)
-"""Of the robot, in m/s ahead and rad/s on the spot."""
+STEPS_PER_S = 50
+STEPS_PER_SCAN = 5
+STEPS_PER_OTHER_POSE = 25
+SPEED = 0.5  # m/s
+TURN_RATE = 1.0  # rad/s
 MOUNT = Pose(0.2, 0.0, 0.0)
-ASTRAY = Pose(1.5, 0.0, 0.0)
-"""By which the other system is off from the middle of the drive on."""
+OTHER_ERROR = Pose(1.5, 0.0, 0.0)
+"""Error of the other system from the middle of the drive on."""
 START = 1_700_000_000
-"""Of the clock, in s: a bag from the epoch itself confuses its readers."""
 FRAMES = ("map", "odom", "base_footprint", "laser")
 TOPICS = {
     "map": Topic("/map", messages.MAP, latched=True, depth=1),
@@ -73,22 +73,22 @@ def write_demonstration(
     static = messages.transforms_message(MOUNT, START, robot, sensor)
     writer.write(TOPICS["tf_static"], START * 10**9, static)
     writer.write(TOPICS["map"], START * 10**9, messages.map_message(world, START, ground))
-    steps = int(seconds * RATE)
+    steps = int(seconds * STEPS_PER_S)
     for k in range(steps):
-        time, nanoseconds = START + k / RATE, START * 10**9 + k * 10**9 // RATE
+        time, nanoseconds = (START + k / STEPS_PER_S, START * 10**9 + k * 10**9 // STEPS_PER_S)
         link = messages.transforms_message(odometry, time, odom, robot)
         writer.write(TOPICS["tf"], nanoseconds, link)
         writer.write(TOPICS["odom"], nanoseconds, odometry_message(odometry, time, odom, robot))
-        if k % EVERY == 0:
+        if k % STEPS_PER_SCAN == 0:
             scan = LIDAR.scan(floor.reality, truth @ MOUNT, random)
             writer.write(TOPICS["scan"], nanoseconds, scan_message(scan, time, sensor))
-            writer.write(TOPICS["truth"], nanoseconds, _claim(truth, time, ground))
+            writer.write(TOPICS["truth"], nanoseconds, _pose_with_covariance(truth, time, ground))
             scans += 1
-        if k % OTHERS == 0:
-            other = truth if 2 * k < steps else truth @ ASTRAY
-            writer.write(TOPICS["other"], nanoseconds, _claim(other, time, ground))
+        if k % STEPS_PER_OTHER_POSE == 0:
+            other = truth if 2 * k < steps else truth @ OTHER_ERROR
+            writer.write(TOPICS["other"], nanoseconds, _pose_with_covariance(other, time, ground))
         motion = motion_of(floor.reality, truth)
-        spread = np.sqrt(np.diag(drift.covariance(motion, 1.0 / RATE)))
+        spread = np.sqrt(np.diag(drift.covariance(motion, 1.0 / STEPS_PER_S)))
         error = Pose.from_vector(random.normal(0.0, spread))
         truth, odometry = truth @ motion, odometry @ motion @ error
     writer.close()
@@ -102,7 +102,7 @@ def scan_message(scan: Scan, time: float, frame: str) -> object:
         LASER_SCAN,
         header=messages.header(time, frame), angle_min=float(bearings[0]),
         angle_max=float(bearings[-1]), angle_increment=float(np.diff(bearings).mean()),
-        time_increment=0.0, scan_time=EVERY / RATE, range_min=float(scan.range_min),
+        time_increment=0.0, scan_time=STEPS_PER_SCAN / STEPS_PER_S, range_min=float(scan.range_min),
         range_max=min(float(scan.range_max), 1e4),
         ranges=np.where(scan.valid, scan.ranges, np.inf).astype(np.float32),
         intensities=np.empty(0, dtype=np.float32),
@@ -111,8 +111,8 @@ def scan_message(scan: Scan, time: float, frame: str) -> object:
 
 def odometry_message(pose: Pose, time: float, parent: str, child: str) -> object:
     """Convert a pose to an Odometry message without twist."""
-    still = messages.make("geometry_msgs/msg/Vector3", x=0.0, y=0.0, z=0.0)
-    twist = messages.make("geometry_msgs/msg/Twist", linear=still, angular=still)
+    zero = messages.make("geometry_msgs/msg/Vector3", x=0.0, y=0.0, z=0.0)
+    twist = messages.make("geometry_msgs/msg/Twist", linear=zero, angular=zero)
     small = (1e-3 * np.eye(6)).ravel()
     place = messages.pose_message(pose)
     return messages.make(
@@ -124,15 +124,15 @@ def odometry_message(pose: Pose, time: float, parent: str, child: str) -> object
     )  # fmt: skip
 
 
-def _claim(pose: Pose, time: float, frame: str) -> object:
-    """A pose as AMCL says it."""
+def _pose_with_covariance(pose: Pose, time: float, frame: str) -> object:
+    """Convert a pose to the message of AMCL."""
     estimate = Estimate(pose, np.diag([0.01, 0.01, 0.003]), 1.0, 1.0, 0.0)
     return messages.stamped_pose(estimate, time, frame)
 
 
 def motion_of(world: SegmentMap, pose: Pose) -> Pose:
     """Return the motion of one step: ahead if there is room, else a turn to the left."""
-    ahead = pose.apply([CLEARANCE, 0.0])
-    if world.contains(ahead) and world.clearance(ahead) > CLEARANCE:
-        return Pose(PACE[0] / RATE, 0.0, 0.1 * math.sin(2.0 * pose.x) / RATE)
-    return Pose(0.0, 0.0, PACE[1] / RATE)
+    target = pose.apply([CLEARANCE, 0.0])
+    if world.contains(target) and world.clearance(target) > CLEARANCE:
+        return Pose(SPEED / STEPS_PER_S, 0.0, 0.1 * math.sin(2.0 * pose.x) / STEPS_PER_S)
+    return Pose(0.0, 0.0, TURN_RATE / STEPS_PER_S)

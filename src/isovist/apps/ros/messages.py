@@ -1,7 +1,7 @@
-"""Messages of ROS 2 as `rosbags` makes them, and what they say in our words.
+"""Convert between ROS 2 messages, as `rosbags` makes them, and poses, maps and answers.
 
-Covariances of ROS have the order x, y, z, roll, pitch, yaw; ours (x, y, yaw, …).  What was not
-fitted gets a small variance, since many readers take 0 for "unknown" or cannot invert it.
+Covariances of ROS have the order x, y, z, roll, pitch, yaw; ours (x, y, yaw, …). Coordinates that
+were not fitted get a small variance, since many readers take 0 as unknown or invert the matrix.
 """
 
 import math
@@ -25,13 +25,13 @@ MARKERS = "visualization_msgs/msg/MarkerArray"
 TRANSFORM = "tf2_msgs/msg/TFMessage"
 TRIGGER = "std_srvs/srv/Trigger"
 TRIGGER_HASH = "RIHS01_eeff2cd6fa5ad9d27cdf4dec64818317839b62f212a91e6b5304b634b2062c5f"
-"""Of the service as a whole; rosbags has types of messages alone."""
-UNFITTED = 1e-6
+"""Hash of the service; rosbags knows only types of messages."""
+UNFITTED_VARIANCE = 1e-6
 """Variance of a coordinate that was not fitted, in m² or rad²."""
 OCCUPIED, FREE = 65, 25
-"""An OccupancyGrid is occupied from this on and free up to this, in %; map_server says the same."""
+"""Occupied from here on and free up to here, in %, as in map_server."""
 COLOURS = ((0.0, 0.6, 0.2), (1.0, 0.6, 0.0))
-"""Of the best place and of rivals in RViz."""
+"""Colours of the best estimate and of rivals in RViz."""
 
 
 @cache
@@ -94,8 +94,8 @@ def pose_message(pose: AnyPose) -> Any:
     T = Pose3.lifted(pose)
     return make(
         "geometry_msgs/msg/Pose",
-        position=make("geometry_msgs/msg/Point", **_named("xyz", T.position)),
-        orientation=make("geometry_msgs/msg/Quaternion", **_named("xyzw", T.quaternion)),
+        position=make("geometry_msgs/msg/Point", **_fields("xyz", T.position)),
+        orientation=make("geometry_msgs/msg/Quaternion", **_fields("xyzw", T.quaternion)),
     )
 
 
@@ -103,7 +103,7 @@ def stamped_pose(estimate: Estimate, time: float, frame: str) -> Any:
     """Convert an estimate to a PoseWithCovarianceStamped with variances above 0."""
     covariance = estimate.covariance_ros.copy()
     diagonal = np.arange(0, 36, 7)
-    covariance[diagonal] = np.maximum(covariance[diagonal], UNFITTED)
+    covariance[diagonal] = np.maximum(covariance[diagonal], UNFITTED_VARIANCE)
     pose = make(
         "geometry_msgs/msg/PoseWithCovariance",
         pose=pose_message(estimate.pose),
@@ -124,10 +124,10 @@ def pose_of(message: Any) -> tuple[Pose, FloatArray]:
     return T.flat, 0.5 * (part + part.T)
 
 
-def transform_of(at: Any, turn: Any) -> Pose3:
+def transform_of(position: Any, rotation: Any) -> Pose3:
     """Return the 3D pose of a position and a quaternion, or raise an error."""
-    q = np.array([turn.x, turn.y, turn.z, turn.w])
-    p = np.array([at.x, at.y, at.z])
+    q = np.array([rotation.x, rotation.y, rotation.z, rotation.w])
+    p = np.array([position.x, position.y, position.z])
     if not (np.isfinite(p).all() and 0.99 < float(np.linalg.norm(q)) < 1.01):
         raise InputError("The pose is not finite, or its quaternion is no rotation.", field="pose")
     return Pose3.from_quaternion(q, p)
@@ -143,8 +143,8 @@ def transforms_message(pose: Pose, time: float, parent: str, child: str) -> Any:
     T = Pose3.lifted(pose)
     transform = make(
         "geometry_msgs/msg/Transform",
-        translation=make("geometry_msgs/msg/Vector3", **_named("xyz", T.position)),
-        rotation=make("geometry_msgs/msg/Quaternion", **_named("xyzw", T.quaternion)),
+        translation=make("geometry_msgs/msg/Vector3", **_fields("xyz", T.position)),
+        rotation=make("geometry_msgs/msg/Quaternion", **_fields("xyzw", T.quaternion)),
     )
     link = make(
         "geometry_msgs/msg/TransformStamped",
@@ -214,7 +214,7 @@ def _marker(
         "visualization_msgs/msg/Marker",
         header=header(time, frame), ns="isovist", id=number, type=0, action=action, pose=pose,
         scale=make("geometry_msgs/msg/Vector3", x=0.6, y=0.12, z=0.12),
-        color=make("std_msgs/msg/ColorRGBA", **_named("rgba", colour)),
+        color=make("std_msgs/msg/ColorRGBA", **_fields("rgba", colour)),
         lifetime=zero, frame_locked=False, points=[], colors=[], texture_resource="",
         texture=make("sensor_msgs/msg/CompressedImage", header=header(0.0, ""), format="",
                      data=np.empty(0, dtype=np.uint8)),
@@ -225,5 +225,5 @@ def _marker(
     )  # fmt: skip
 
 
-def _named(names: str, values: Iterable[Any]) -> dict[str, float]:
+def _fields(names: str, values: Iterable[Any]) -> dict[str, float]:
     return dict(zip(names, (float(value) for value in values), strict=True))

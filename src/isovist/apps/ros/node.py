@@ -1,16 +1,14 @@
-"""A node that says where the robot is, whatever carries its messages.
+"""A node that publishes the pose of the robot, on any message bus.
 
-Scans and odometry feed a `Tracker`; a scan waits until odometry of its time has come.  Without
-odometry, and on maps in space, every scan is located alone.  Stamps of what is published are those
-of the scan.  What is wrong with an input is said in the verdict, in words; nothing of it ends the
-node.
+Scans and odometry feed a `Tracker`; a scan waits until odometry for its time arrives. Without
+odometry, and on 3D maps, every scan is located by itself. Published stamps are those of the scan.
+A bad input is reported in the verdict and never ends the node.
 """
 
 import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +16,12 @@ import numpy as np
 
 from isovist.apps.ros import messages
 from isovist.apps.ros.buses.bus import Bus, Topic
-from isovist.apps.ros.map_frames import STRANGER
-from isovist.apps.ros.odometry_buffer import STALE, LiveFrames, Odometry
+from isovist.apps.ros.map_frames import UNKNOWN_MAP
+from isovist.apps.ros.odometry_buffer import LiveFrames, Odometry
 from isovist.apps.ros.parameters import Parameters
-from isovist.apps.ros.preparation import digest_of, in_quarters, rehearse
-from isovist.apps.ros.publisher import InputReason, Telling
+from isovist.apps.ros.preparation import log_quarters, map_digest, warm_up
+from isovist.apps.ros.publisher import InputReason, Publisher
+from isovist.apps.ros.settings import NODE
 from isovist.atlas.build import build
 from isovist.errors import InputError, IsovistError
 from isovist.io.bags import LASER_SCAN, ODOMETRY, POINT_CLOUD, scan_of, time_of
@@ -39,27 +38,18 @@ from isovist.poses import AnyPose, Pose
 from isovist.tracking.belief import Belief
 from isovist.tracking.tracker import Tracker
 
-WAITING = 200
-"""Scans that wait for odometry at most: 10 s at 20 Hz."""
-OVERTAKEN = 3
-"""A scan is answered with the odometry there is when so many wait."""
-PRIOR = (1.0, 0.5)
-"""Least radius and tolerance of a prior from `/initialpose`, in m and rad: a click is rough."""
-NO_SPACE = (
-    "`any_attitude` is for maps in space, and a map on a topic is of the plane. Give an atlas in "
-    "space."
-)
+NEEDS_3D = "`any_attitude` is for 3D maps, and a map on a topic is 2D. Give a 3D atlas."
 log = logging.getLogger("isovist.ros")
 
 
-class Node(Telling):
+class Node(Publisher):
     """ROS node that takes scans, odometry, tf, maps and priors, and publishes poses and verdicts.
 
     Attributes:
         scans: Number of scans that were answered.
         dropped: Number of scans dropped because too many waited or they came late.
         last: The last answer, if any.
-        said: The last verdict in words.
+        text: The last verdict in words.
         published: Number of poses published on `/initialpose`.
     """
 
@@ -69,12 +59,12 @@ class Node(Telling):
         Args:
             bus: Carries the messages.
             parameters: Topics, frames and what is published.
-            atlas: The map, described, or several by name, of which the topic of the map tells
-                which is loaded; `None` waits for one on that topic.
+            atlas: The atlas, or several by name, where the map topic tells which is loaded; `None`
+                waits for a map on that topic.
         """
         if parameters.any_attitude and (atlas is None or site_of(atlas).dimension == 2):
             raise InputError(
-                NO_SPACE if atlas is None else FLAT, code="wrong_dimension", field="map"
+                NEEDS_3D if atlas is None else FLAT, code="wrong_dimension", field="map"
             )
         super().__init__(bus, parameters)
         self.frames, self.odometry = LiveFrames("/tf"), Odometry()
@@ -90,12 +80,11 @@ class Node(Telling):
         self._tracker: Tracker | None = None
         self._prior: AnyRegion = None
         if atlas is not None:
-            self._take(atlas)
-        if atlas is None or self.loaded.several:
+            self._use_atlas(atlas)
+        if atlas is None or self.map_frames.has_several:
             bus.subscribe(Topic(parameters.map, messages.MAP, latched=True, depth=1), self.on_map)
-        cloud = atlas is not None and site_of(atlas).dimension == 3
-        self._flat = not cloud
-        kind = POINT_CLOUD if cloud else LASER_SCAN
+        self._is_2d = atlas is None or site_of(atlas).dimension == 2
+        kind = LASER_SCAN if self._is_2d else POINT_CLOUD
         bus.subscribe(Topic(parameters.scan, kind, reliable=False), self.on_scan)
         if parameters.odom not in ("", "tf"):
             bus.subscribe(Topic(parameters.odom, ODOMETRY, depth=50), self.on_odometry)
@@ -106,8 +95,8 @@ class Node(Telling):
         if parameters.watch:
             bus.subscribe(Topic(parameters.watch, messages.POSE), self.on_other)
         bus.serve("/isovist/relocalize", self.relocalize)
-        for ready in (kind, ODOMETRY, messages.MAP, *(t.kind for t in self.outputs.values())):
-            messages.prepare(ready)
+        for name in (kind, ODOMETRY, messages.MAP, *(t.kind for t in self.outputs.values())):
+            messages.prepare(name)
 
     def on_map(self, message: Any) -> None:
         """Build the atlas of a received map, or find which of several maps is loaded.
@@ -116,20 +105,20 @@ class Node(Telling):
         """
         try:
             world = messages.map_of(message)
-            if self.loaded.several:
-                self._load(world)
+            if self.map_frames.has_several:
+                self._identify_map(world)
                 return
-            digest = digest_of(world)
+            digest = map_digest(world)
             if digest == self._map_digest:
                 return
-            log.info("describing a map of %d × %d cells", *world.cells.shape)
-            atlas = build(world, progress=in_quarters())
+            log.info("building the atlas of a map of %d × %d cells", *world.cells.shape)
+            atlas = build(world, progress=log_quarters())
         except IsovistError as error:
             words = f"The map cannot be used: {error}"
             self._refuse(time_of(message.header), InputReason.MAP_REFUSED, words)
             return
         self._map_digest = digest
-        self._take(atlas)
+        self._use_atlas(atlas)
         log.info("the map is ready: %.0f m² of floor", atlas.area)
 
     def on_odometry(self, message: Any) -> None:
@@ -142,7 +131,7 @@ class Node(Telling):
             return
         self._odom_frame = frame_name(message.header.frame_id) or self.parameters.odom_frame
         self._robots = {frame_name(message.child_frame_id)} - {""}
-        self._moved(self.odometry.add(time_of(message.header), pose))
+        self._after_odometry(self.odometry.add(time_of(message.header), pose))
 
     def on_transforms(self, message: Any) -> None:
         """Store transforms; with odometry from tf, also the pose of the robot."""
@@ -159,10 +148,10 @@ class Node(Telling):
                     self._note = f"Odometry is left out: {error}"
                     continue
                 child = frame_name(link.child_frame_id)
-                known = self._moving.setdefault(child, Odometry())
-                forward = known.add(time_of(link.header), pose)
+                buffer = self._moving.setdefault(child, Odometry())
+                is_forward = buffer.add(time_of(link.header), pose)
                 if child in self._robots:
-                    self._moved(forward)
+                    self._after_odometry(is_forward)
 
     def on_scan(self, message: Any) -> None:
         """Answer a scan now, or when its odometry arrives."""
@@ -172,7 +161,7 @@ class Node(Telling):
             if robot:
                 self._robots, self.odometry = {robot}, self._moving[robot]
         self._waiting.append(message)
-        while len(self._waiting) > WAITING:
+        while len(self._waiting) > NODE.max_waiting_scans:
             self._waiting.popleft()
             self.dropped += 1
         self._answer_waiting()
@@ -182,96 +171,111 @@ class Node(Telling):
         if messages.encode(messages.POSE, message) == self._own:
             return
         try:
-            pose, covariance, name = self.loaded.pose_of(message)
+            pose, covariance, name = self.map_frames.pose_of(message)
         except InputError as error:
             self._note = f"A pose on /initialpose is left out: {error}"
             return
-        radius = max(PRIOR[0], 3.0 * float(np.sqrt(np.linalg.eigvalsh(covariance[:2, :2])[-1])))
-        turn = max(PRIOR[1], 3.0 * float(np.sqrt(max(covariance[2, 2], 0.0))))
+        radius = max(
+            NODE.min_prior_radius_m,
+            3.0 * float(np.sqrt(np.linalg.eigvalsh(covariance[:2, :2])[-1])),
+        )
+        tolerance = max(
+            NODE.min_prior_tolerance_rad, 3.0 * float(np.sqrt(max(covariance[2, 2], 0.0)))
+        )
         region = Region.circle(pose.position, radius)
-        if not self.parameters.any_attitude:  # where a heading says nothing
-            region = region.towards(pose.yaw, min(turn, np.pi))
+        if not self.parameters.any_attitude:  # in which a heading means nothing
+            region = region.towards(pose.yaw, min(tolerance, np.pi))
         self._prior = region if name is None else {name: region}
         if self._tracker is not None:
             self._tracker.reset(self._prior)
-        self._told = None
+        self._last_pose = None
 
     def on_other(self, message: Any) -> None:
         """Store a pose of another system, to check it against the next scan."""
         try:
-            claim = self.loaded.pose_of(message)
+            pose = self.map_frames.pose_of(message)
         except InputError as error:
             self._note = f"A pose on {self.parameters.watch} is left out: {error}"
             return
-        self.watchdog.heard(time_of(message.header), *claim)
+        self.watchdog.store(time_of(message.header), *pose)
 
     def relocalize(self) -> tuple[bool, str]:
         """Forget the pose of the robot, so that the next unique pose is published again."""
-        self._told = self._prior = None
-        if self._tracker is None and (missing := self._missing(needs=False)) is not None:
+        self._last_pose = self._prior = None
+        if self._tracker is None and (missing := self._missing(needs_odometry=False)) is not None:
             return False, missing[1]
         if self._tracker is not None:
             self._tracker.reset()
-        return True, "Everything is forgotten; the next scan is searched everywhere."
+        return True, "The pose is forgotten; the next scan is searched on the whole map."
 
-    def _take(self, atlas: AnyMaps) -> None:
-        """Go on with another map, or others, from an unknown place."""
+    def _use_atlas(self, atlas: AnyMaps) -> None:
+        """Use another atlas, or others, from an unknown pose."""
         if atlas is not self._atlas:
-            self.loaded.take(atlas)
-            rehearse(atlas)
-        self._atlas, self._told = atlas, None
-        tracked = site_of(atlas).dimension == 2 and self.parameters.odom != ""
-        made = partial(Tracker, atlas, links=self._links, region=self._prior)
-        self._tracker = made() if tracked else None
+            self.map_frames.set_maps(atlas)
+            warm_up(atlas)
+        self._atlas, self._last_pose = atlas, None
+        is_tracked = site_of(atlas).dimension == 2 and self.parameters.odom != ""
+        self._tracker = (
+            Tracker(atlas, links=self._links, region=self._prior) if is_tracked else None
+        )
         self._answer_waiting()
 
-    def _load(self, world: OccupancyMap) -> None:
-        """Hear which of several maps is loaded; the next unique pose is told in its frame."""
-        if self.loaded.heard(world):
-            self._told = None
-            log.info("the map that is loaded: %s", self.loaded.name or "none of those given")
-        if self.loaded.name is None:
-            self._note = STRANGER.format(self.parameters.map)
+    def _identify_map(self, world: OccupancyMap) -> None:
+        """Find which of several maps is loaded; the next unique pose is published in its frame."""
+        if self.map_frames.identify(world):
+            self._last_pose = None
+            log.info("the loaded map: %s", self.map_frames.name or "none of the given ones")
+        if self.map_frames.name is None:
+            self._note = UNKNOWN_MAP.format(self.parameters.map)
 
-    def _moved(self, forward: bool) -> None:
-        if not forward:
+    def _after_odometry(self, is_forward: bool) -> None:
+        if not is_forward:
             self._restart("The clock of the odometry went back")
         self._answer_waiting()
 
-    def _restart(self, why: str) -> None:
-        """A clock went back: what was seen before belongs to another drive."""
-        self._note = f"{why}, so everything before is forgotten."
+    def _restart(self, reason: str) -> None:
+        """Forget the drive, since a clock jumped back."""
+        self._note = f"{reason}, so the drive before is forgotten."
         log.warning(self._note)
-        self._last_stamp, self._told = -np.inf, None
+        self._last_stamp, self._last_pose = -np.inf, None
         if self._atlas is not None:
-            self._take(self._atlas)
+            self._use_atlas(self._atlas)
 
-    def _missing(self, needs: bool) -> tuple[InputReason, str] | None:
-        """What no scan can be answered without, as a code and in words."""
+    def _missing(self, needs_odometry: bool) -> tuple[InputReason, str] | None:
+        """Return what is missing to answer a scan, as a code and in words."""
         if self._atlas is None:
-            awaited = f"There is no map yet; one is awaited on {self.parameters.map}."
-            return InputReason.NO_MAP, awaited
-        if needs and not self.odometry.times:
-            return InputReason.NO_ODOMETRY, f"No odometry has come yet on {self.parameters.odom}."
+            text = f"No map has arrived yet on {self.parameters.map}."
+            return InputReason.NO_MAP, text
+        if needs_odometry and not self.odometry.times:
+            return (
+                InputReason.NO_ODOMETRY,
+                f"No odometry has arrived yet on {self.parameters.odom}.",
+            )
         return None
 
     def _answer_waiting(self) -> None:
-        """Answer the scans whose odometry has come, or that a later one has overtaken."""
-        needs = self.parameters.odom != "" and (self._atlas is None or self._tracker is not None)
+        """Answer the scans whose odometry has arrived, or that have waited for too long."""
+        needs_odometry = self.parameters.odom != "" and (
+            self._atlas is None or self._tracker is not None
+        )
         while self._waiting:
             message = self._waiting[0]
             time = time_of(message.header)
-            missing = self._missing(needs)
+            missing = self._missing(needs_odometry)
             if missing is not None:
                 last = self._waiting.pop()
                 self._waiting.clear()
                 self._waiting.append(last)
                 self._refuse(time_of(last.header), *missing)
                 return
-            if needs and not self.odometry.covers(time) and len(self._waiting) < OVERTAKEN:
+            if (
+                needs_odometry
+                and not self.odometry.covers(time)
+                and len(self._waiting) < NODE.max_scans_without_odometry
+            ):
                 return
             back = self._last_stamp - time
-            if back > STALE:
+            if back > NODE.max_odometry_gap_s:
                 self._restart("The clock of the scans went back")
                 return
             self._waiting.popleft()
@@ -288,47 +292,47 @@ class Node(Telling):
 
     def _answer(self, message: Any, time: float) -> None:
         assert self._atlas is not None
-        make: Callable[[Path, Any], Any] = scan_of if self._flat else cloud_of
-        seen = make(Path(self.parameters.scan), message)
-        if seen is None:
+        make: Callable[[Path, Any], Any] = scan_of if self._is_2d else cloud_of
+        scan = make(Path(self.parameters.scan), message)
+        if scan is None:
             words = "The scan has no valid beam. Is the sensor covered?"
             self._refuse(time, InputReason.SCAN_BLIND, words)
             return
-        scan = self._placed(seen, frame_name(message.header.frame_id))
+        scan = self._with_mount(scan, frame_name(message.header.frame_id))
         if self._tracker is None:
-            turned = self.parameters.any_attitude
-            answer = locate(self._atlas, scan, region=self._prior, any_attitude=turned)
-            self._told = self._told if answer.verdict is not Verdict.LOST else None
-            self._answered(time, answer, Pose())
+            any_attitude = self.parameters.any_attitude
+            answer = locate(self._atlas, scan, region=self._prior, any_attitude=any_attitude)
+            self._last_pose = self._last_pose if answer.verdict is not Verdict.LOST else None
+            self._after_answer(time, answer, Pose())
             return
         odometry = self.odometry.at(time)
         if odometry is None:
-            words = "The odometry is of another time than the scan."
+            words = "The times of odometry and scan differ too much."
             self._refuse(time, InputReason.ODOMETRY_STALE, words)
             return
         belief = self._tracker.update(odometry, scan, time=time)
-        if belief.best is None:  # a tracker that found nothing would search only after a metre
+        if belief.best is None:  # otherwise the tracker would search again only after a metre
             self._tracker.reset(self._prior)
         if self.parameters.watch:
-            self.watchdog.look(self._atlas, time, scan, self.odometry.at)
-        self._answered(time, belief, odometry)
+            self.watchdog.check_scan(self._atlas, time, scan, self.odometry.at)
+        self._after_answer(time, belief, odometry)
 
-    def _answered(self, time: float, told: Belief | Answer, odometry: Pose) -> None:
-        if told.verdict is Verdict.UNIQUE:
+    def _after_answer(self, time: float, answer: Belief | Answer, odometry: Pose) -> None:
+        if answer.verdict is Verdict.UNIQUE:
             self._prior = None  # it was of the place where somebody clicked
-        self._tell(time, told, odometry)
+        self._publish_answer(time, answer, odometry)
 
-    def _placed(self, scan: Any, sensor: str) -> Any:
-        """The scan with the place of its sensor on the robot."""
-        place, robot = self.parameters.sensor, next(iter(self._robots), "")
-        if place is not None:
-            return replace(scan, T_robot_sensor=place, frame=robot or "robot")
+    def _with_mount(self, scan: Any, sensor: str) -> Any:
+        """Return the scan with the pose of its sensor on the robot."""
+        mount, robot = self.parameters.sensor, next(iter(self._robots), "")
+        if mount is not None:
+            return replace(scan, T_robot_sensor=mount, frame=robot or "robot")
         if not robot or sensor in ("", robot):
             return replace(scan, frame=robot or sensor)
-        asked = self.frames.changes, robot, sensor
-        if self._mount[0] != asked:
+        key = self.frames.changes, robot, sensor
+        if self._mount[0] != key:
             T = self.frames.T(robot, sensor)
-            flat = mounting_of("/tf", sensor, T) if self._flat else (T, False)
-            self._mount = asked, *flat
-        _, mount, flipped = self._mount
-        return replace(scan.mirrored() if flipped else scan, T_robot_sensor=mount, frame=robot)
+            self._mount = key, *(mounting_of("/tf", sensor, T) if self._is_2d else (T, False))
+        _, T_robot_sensor, is_flipped = self._mount
+        scan = scan.mirrored() if is_flipped else scan
+        return replace(scan, T_robot_sensor=T_robot_sensor, frame=robot)

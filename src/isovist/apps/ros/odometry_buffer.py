@@ -1,4 +1,4 @@
-"""Where things are now: links of /tf as they come, and odometry at the time of a scan."""
+"""Buffers of the last transforms on /tf, and of odometry by time."""
 
 from bisect import bisect_left
 from collections import deque
@@ -6,17 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from isovist.apps.ros.settings import NODE
 from isovist.io.logs.frames import Frames, frame_name
 from isovist.poses import Pose, wrap_angle
 
-KEPT = 500
-"""Poses of odometry that are kept: 10 s at 50 Hz."""
-STALE = 1.0
-"""A scan this long after the last odometry, or before the first, is not placed by it, in s."""
-
-
-VALUES = 8
-"""Of a link: time, place and quaternion."""
+LINK_VALUES = 8
 
 
 class LiveFrames(Frames):
@@ -27,7 +21,7 @@ class LiveFrames(Frames):
     """
 
     def __init__(self, name: str) -> None:
-        """Without a link yet."""
+        """Start without links."""
         super().__init__(name)
         self.changes = 0
 
@@ -42,17 +36,19 @@ class LiveFrames(Frames):
         for link in message.transforms:
             key = frame_name(link.header.frame_id), frame_name(link.child_frame_id)
             rows = self.links[key]
-            if len(rows) == VALUES or (rows[-VALUES + 1 :] != rows[1:VALUES] and key[0] != "odom"):
+            if len(rows) == LINK_VALUES or (
+                rows[-LINK_VALUES + 1 :] != rows[1:LINK_VALUES] and key[0] != "odom"
+            ):
                 self.changes += 1
-            self.links[key] = rows[-VALUES:]
+            self.links[key] = rows[-LINK_VALUES:]
 
 
 class Odometry:
     """Buffer of the last odometry poses T_odom_robot, by time."""
 
     def __init__(self) -> None:
-        self.times: deque[float] = deque(maxlen=KEPT)
-        self.poses: deque[Pose] = deque(maxlen=KEPT)
+        self.times: deque[float] = deque(maxlen=NODE.odometry_poses)
+        self.poses: deque[Pose] = deque(maxlen=NODE.odometry_poses)
 
     def add(self, time: float, pose: Pose) -> bool:
         """Store a pose; when the clock went back, drop the older poses and return `False`.
@@ -60,13 +56,13 @@ class Odometry:
         A pose that is only a little late is ignored.
         """
         back = self.times[-1] - time if self.times else 0.0
-        if back > STALE:
+        if back > NODE.max_odometry_gap_s:
             self.times.clear()
             self.poses.clear()
-        if not 0.0 < back <= STALE:
+        if not 0.0 < back <= NODE.max_odometry_gap_s:
             self.times.append(time)
             self.poses.append(pose)
-        return back <= STALE
+        return back <= NODE.max_odometry_gap_s
 
     def covers(self, time: float) -> bool:
         """Return whether there is a pose at the given time or later."""
@@ -79,10 +75,10 @@ class Odometry:
         k = bisect_left(self.times, time)
         if k in (0, len(self.times)):
             k = min(k, len(self.times) - 1)
-            return self.poses[k] if abs(self.times[k] - time) <= STALE else None
+            return self.poses[k] if abs(self.times[k] - time) <= NODE.max_odometry_gap_s else None
         before, after = self.times[k - 1], self.times[k]
         share = (time - before) / max(after - before, 1e-9)
         a, b = self.poses[k - 1].vector, self.poses[k].vector
-        step = b - a
-        step[2] = float(wrap_angle(step[2]))
-        return Pose.from_vector(np.asarray(a + share * step))
+        motion = b - a
+        motion[2] = float(wrap_angle(motion[2]))
+        return Pose.from_vector(np.asarray(a + share * motion))

@@ -1,4 +1,4 @@
-"""How a node is set up: topics, frames, and what it publishes."""
+"""Parameters of a node: topics, frames, and what it publishes."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from isovist.errors import InputError
 from isovist.poses import Pose
 
 OUTPUTS = ("initialpose", "pose", "tf")
-LEVEL = "`publish` must be of initialpose, pose in any attitude: tf is of a robot on level ground."
+NO_TF = "`publish` must be initialpose or pose with `any_attitude`; tf needs level ground."
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,11 @@ class Parameters:
             if name not in OUTPUTS:
                 raise InputError.about("publish", f"must be of {', '.join(OUTPUTS)}, got {name!r}.")
         if self.any_attitude and "tf" in self.publish:
-            raise InputError(LEVEL, code="conflict", field="publish")
+            raise InputError(NO_TF, code="conflict", field="publish")
         for name in ("scan", "odom", "map", "watch"):
             topic = getattr(self, name)
-            special = {"odom": ("", "tf"), "watch": ("",)}.get(name, ())
-            if topic not in special and not (topic.startswith("/") and len(topic.strip("/")) > 0):
+            exceptions = {"odom": ("", "tf"), "watch": ("",)}.get(name, ())
+            if topic not in exceptions and not (
+                topic.startswith("/") and len(topic.strip("/")) > 0
+            ):
                 raise InputError.about(name, f"must be a topic such as `/{name}`, got {topic!r}.")

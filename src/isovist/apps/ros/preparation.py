@@ -1,4 +1,4 @@
-"""A map that comes to a node: whether it is another, and what is made ready for its first scan."""
+"""Identify maps, and prepare a node for the first scan on one."""
 
 import hashlib
 import logging
@@ -26,13 +26,13 @@ from isovist.tracking.tracker import Tracker
 log = logging.getLogger("isovist.ros")
 
 
-def digest_of(world: OccupancyMap) -> str:
+def map_digest(world: OccupancyMap) -> str:
     """Return a hash of what a map shows, which does not depend on its time stamp."""
-    about = f"{world.cells.shape} {world.resolution} {world.origin.vector.tolist()}"
-    return hashlib.sha256(about.encode() + world.cells.tobytes()).hexdigest()
+    geometry = f"{world.cells.shape} {world.resolution} {world.origin.vector.tolist()}"
+    return hashlib.sha256(geometry.encode() + world.cells.tobytes()).hexdigest()
 
 
-def rehearse(atlas: AnyMaps) -> None:
+def warm_up(atlas: AnyMaps) -> None:
     """Process a simulated scan once, so that the first real scan need not wait for compilation."""
     compile_kernels(site_of(atlas))
     first = next(iter(atlas.values())) if isinstance(atlas, Mapping) else atlas
@@ -43,21 +43,21 @@ def rehearse(atlas: AnyMaps) -> None:
             Tracker(atlas).update(Pose(), scan)
 
 
-def in_quarters() -> Callable[[float], None]:
+def log_quarters() -> Callable[[float], None]:
     """Return a progress function that logs every quarter of the work on a map."""
-    told = [0]
+    logged = [0]
 
     def advance(share: float) -> None:
         quarter = int(4.0 * share)
-        if quarter > told[0]:
-            told[0] = quarter
-            log.info("described %d %% of the map", 25 * quarter)
+        if quarter > logged[0]:
+            logged[0] = quarter
+            log.info("built %d %% of the atlas", 25 * quarter)
 
     return advance
 
 
 def open_map(path: Path) -> Atlas | Mapping[str, Atlas]:
-    """Open an atlas, a folder of atlases by name, or a map, which is described first."""
+    """Open an atlas, a folder of atlases by name, or a map, which is built first."""
     if is_library(path):
         return read_library(path)
     return read_atlas(path) if is_folder(path) else build(read_map(path))

@@ -1,4 +1,4 @@
-"""Nodes as the command line starts them: on a bag, by zenoh or by rclpy."""
+"""Start a node on a bag, over zenoh, or with rclpy."""
 
 import logging
 import math
@@ -26,17 +26,17 @@ def replay_bag(
     bus.run()
     last = node.last
     if last is None or last.best is None:
-        return f"{node.scans} scans answered. {node.said}", False
+        return f"{node.scans} scans answered. {node.text}", False
     pose = last.best.pose
-    where = f"x {pose.x:.3f} m, y {pose.y:.3f} m, yaw {math.degrees(pose.yaw):.2f}°"
+    position = f"x {pose.x:.3f} m, y {pose.y:.3f} m, yaw {math.degrees(pose.yaw):.2f}°"
     poses = f"{node.published} pose{'' if node.published == 1 else 's'}"
     text = f"{node.scans} scans, {poses} published on /initialpose"
-    on = "" if last.map is None else f" on {last.map}"
-    told = [f"{text}; at the end {last.verdict.value}{on}: {where}."]
+    map_name = "" if last.map is None else f" on {last.map}"
+    lines = [f"{text}; at the end {last.verdict.value}{map_name}: {position}."]
     if parameters.watch:
         counts = (f"{count} {verdict}" for verdict, count in sorted(node.watchdog.counts.items()))
-        told.append(f"{parameters.watch}: {', '.join(counts) or 'nothing was said'}.")
-    return "\n".join(told), last.verdict is Verdict.UNIQUE
+        lines.append(f"{parameters.watch}: {', '.join(counts) or 'no pose was published'}.")
+    return "\n".join(lines), last.verdict is Verdict.UNIQUE
 
 
 def listen(

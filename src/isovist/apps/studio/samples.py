@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 import isovist as iv
-from isovist.apps.ros.demo_bag import EVERY, MOUNT, RATE, motion_of
+from isovist.apps.ros.demo_bag import MOUNT, STEPS_PER_S, STEPS_PER_SCAN, motion_of
 from isovist.apps.studio.session_store import Named, SessionStore, Site
 from isovist.sensing.scan_set import ScanSet
 from isovist.simulation import HEIGHT, office_floor, somewhere, twofold_hall
@@ -50,8 +50,8 @@ def drive() -> iv.Log:
     world, random, drift = floor().reality, np.random.default_rng(SEED), iv.Drift()
     truth, odometry = somewhere(world, random), iv.Pose()
     ranges, sensor_poses, odometry_rows = [], [], []
-    for k in range(int(DRIVE_S * RATE)):
-        if k % EVERY == 0:
+    for k in range(int(DRIVE_S * STEPS_PER_S)):
+        if k % STEPS_PER_SCAN == 0:
             scan = LIDAR.scan(world, truth @ MOUNT, random)
             ranges.append(np.where(scan.valid, scan.ranges, np.inf))
             sensor_poses.append((truth @ MOUNT).vector)
@@ -62,7 +62,7 @@ def drive() -> iv.Log:
     true_poses = (iv.Pose.from_vector(np.array(sensor_poses)) @ MOUNT.inverse).vector
     scans = ScanSet(
         np.array(ranges), scan.bearings, np.array(sensor_poses), LIDAR.range_max,
-        times=np.arange(len(ranges)) * EVERY / RATE,
+        times=np.arange(len(ranges)) * STEPS_PER_SCAN / STEPS_PER_S,
     )  # fmt: skip
     return iv.Log.from_set(scans, np.array(odometry_rows), np.array(true_poses), MOUNT, 0.0)
 

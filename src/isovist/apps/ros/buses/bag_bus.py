@@ -1,6 +1,6 @@
-"""A bag as a bus: its messages drive a node as they were recorded, and what it says is kept.
+"""A bag as a message bus: it replays recorded messages and stores what the node publishes.
 
-Nothing waits and nothing is random, so the same bag gives the same bytes.  What a node publishes is
+Nothing waits and nothing is random, so the same bag gives the same bytes. What a node publishes is
 written as if it had been recorded with the message that it answers.
 """
 
@@ -21,34 +21,34 @@ class BagBus:
     """Message bus that replays a bag.
 
     Attributes:
-        said: Published messages: topic, time of the recording in ns, message.
+        published: Published messages: topic, time of the recording in ns, message.
     """
 
     def __init__(self, path: Path, output: Path | None = None) -> None:
-        """With the bag to replay, and a bag to write what is said to, if any.
+        """Open the bag to replay, and a bag for published messages, if any.
 
         Args:
             path: A bag of ROS 1 or ROS 2.
-            output: An .mcap file that must not be there yet; `None` keeps what is said in memory.
+            output: An .mcap file that must not be there yet; `None` keeps the messages in memory.
         """
         self.path = path
-        self.said: list[tuple[Topic, int, Any]] = []
-        self._heard: dict[str, tuple[Topic, list[Callable[[Any], None]]]] = {}
-        self._now = 0
+        self.published: list[tuple[Topic, int, Any]] = []
+        self._subscriptions: dict[str, tuple[Topic, list[Callable[[Any], None]]]] = {}
+        self._time = 0
         self._writer = None if output is None else BagWriter(output)
 
     def subscribe(self, topic: Topic, callback: Callable[[Any], None]) -> None:
         """Call back with each message of a topic of the bag."""
-        self._heard.setdefault(topic.name, (topic, []))[1].append(callback)
+        self._subscriptions.setdefault(topic.name, (topic, []))[1].append(callback)
 
     def advertise(self, topic: Topic) -> Callable[[Any], None]:
         """Return a function that stores or writes messages on a topic."""
 
         def publish(message: Any) -> None:
             if self._writer is None:
-                self.said.append((topic, self._now, message))
+                self.published.append((topic, self._time, message))
             else:
-                self._writer.write(topic, self._now, message)
+                self._writer.write(topic, self._time, message)
 
         return publish
 
@@ -60,8 +60,8 @@ class BagBus:
         count = 0
         try:
             for connection, time, message in read_timed_messages(self.path, self._choose):
-                self._now, count = time, count + 1
-                for callback in self._heard[connection.topic][1]:
+                self._time, count = time, count + 1
+                for callback in self._subscriptions[connection.topic][1]:
                     callback(message)
         finally:
             if self._writer is not None:
@@ -69,22 +69,22 @@ class BagBus:
         return count
 
     def _choose(self, connections: list[Any]) -> list[Any]:
-        chosen = [c for c in connections if self._fits(c)]
-        scans = [t for t, _ in self._heard.values() if t.kind.startswith("sensor_msgs/")]
+        selected = [c for c in connections if self._fits(c)]
+        scans = [t for t, _ in self._subscriptions.values() if t.kind.startswith("sensor_msgs/")]
         for topic in scans:
-            if topic.name not in {c.topic for c in chosen}:
+            if topic.name not in {c.topic for c in selected}:
                 short = topic.kind.rsplit("/", 1)[-1]
-                there = sorted(c.topic for c in connections if c.msgtype == topic.kind)
+                topics = sorted(c.topic for c in connections if c.msgtype == topic.kind)
                 raise InputError(
                     f"{self.path.name} has no topic {topic.name!r} of type {short}. "
-                    f"It has: {', '.join(there) or 'none'}."
+                    f"It has: {', '.join(topics) or 'none'}."
                 )
-        return chosen
+        return selected
 
     def _fits(self, connection: Any) -> bool:
-        if connection.topic not in self._heard:
+        if connection.topic not in self._subscriptions:
             return False
-        kind = self._heard[connection.topic][0].kind
+        kind = self._subscriptions[connection.topic][0].kind
         return connection.msgtype == kind or {connection.msgtype, kind} <= set(TRANSFORMS)
 
 
@@ -111,8 +111,8 @@ class BagWriter:
         self._connections: dict[str, Any] = {}
         self._folder.mkdir()
         # The name of this folder is written into the file: the same for the same bytes.
-        inside = self._folder / "isovist"
-        self._writer = Writer(inside, version=9, storage_plugin=StoragePlugin.MCAP)
+        subfolder = self._folder / "isovist"
+        self._writer = Writer(subfolder, version=9, storage_plugin=StoragePlugin.MCAP)
         self._writer.open()
 
     def write(self, topic: Topic, time: int, message: Any) -> None:
@@ -127,6 +127,6 @@ class BagWriter:
     def close(self) -> None:
         """Finish the file and move it to its final path."""
         self._writer.close()
-        (made,) = self._folder.glob(f"*/*{SUFFIX}")
-        made.rename(self.path)
+        (file,) = self._folder.glob(f"*/*{SUFFIX}")
+        file.rename(self.path)
         shutil.rmtree(self._folder)

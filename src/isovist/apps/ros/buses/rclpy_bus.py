@@ -16,8 +16,8 @@ from isovist.errors import InputError
 from isovist.poses import Pose
 
 NO_ROS = (
-    "rclpy cannot be imported. Source a ROS 2 first (`source /opt/ros/DISTRO/setup.bash`), or "
-    "leave out `--native` to use zenoh."
+    "rclpy cannot be imported. Source ROS 2 first (`source /opt/ros/DISTRO/setup.bash`), or leave "
+    "out `--native` to use zenoh."
 )
 
 
@@ -29,7 +29,7 @@ class RclpyBus:
     """
 
     def __init__(self, node: Any = None) -> None:
-        """With a node of rclpy, or one that is made."""
+        """Use a node of rclpy, or create one."""
         try:
             self._rclpy = import_module("rclpy")
             self._qos = import_module("rclpy.qos")
@@ -43,11 +43,11 @@ class RclpyBus:
     def subscribe(self, topic: Topic, callback: Callable[[Any], None]) -> None:
         """Call back with each message of a topic."""
 
-        def heard(data: bytes) -> None:
+        def receive(data: bytes) -> None:
             deliver(topic, data, callback)
 
         self.node.create_subscription(
-            _class_of(topic.kind), topic.name, heard, self._profile(topic), raw=True
+            _class_of(topic.kind), topic.name, receive, self._profile(topic), raw=True
         )
 
     def advertise(self, topic: Topic) -> Callable[[Any], None]:
@@ -60,18 +60,18 @@ class RclpyBus:
     def serve(self, name: str, callback: Callable[[], tuple[bool, str]]) -> None:
         """Offer a `std_srvs/srv/Trigger` service; the callback returns success and a message."""
 
-        def asked(_: Any, response: Any) -> Any:
+        def handle(_: Any, response: Any) -> Any:
             response.success, response.message = callback()
             return response
 
-        self.node.create_service(_class_of(messages.TRIGGER), name, asked)
+        self.node.create_service(_class_of(messages.TRIGGER), name, handle)
 
     def run(self) -> None:
         """Handle messages until ROS shuts down."""
         self._rclpy.spin(self.node)
 
     def _profile(self, topic: Topic) -> Any:
-        """Quality of service as Nav2 expects it."""
+        """Return the quality of service that Nav2 expects."""
         qos = self._qos
         reliability, durability = qos.ReliabilityPolicy, qos.DurabilityPolicy
         return qos.QoSProfile(
@@ -87,20 +87,20 @@ def parameters_of(node: Any) -> tuple[Parameters, str]:
     They have the names of `Parameters`; `sensor` is x, y (m) and yaw (rad), or empty for tf, and
     `atlas` the path of a map or an atlas, empty where the map comes on its topic.
     """
-    usual = Parameters()
-    given: dict[str, Any] = {}
+    defaults = Parameters()
+    values: dict[str, Any] = {}
     for field in fields(Parameters):
-        value = getattr(usual, field.name)
+        value = getattr(defaults, field.name)
         default = [""] if field.name == "sensor" else value
         default = list(default) if isinstance(default, tuple) else default
-        given[field.name] = node.declare_parameter(field.name, default).value
-    place = [value for value in given["sensor"] or () if value != ""]
-    given["sensor"] = Pose(*map(float, place)) if place else None
-    given["publish"] = tuple(given["publish"])
-    return Parameters(**given), str(node.declare_parameter("atlas", "").value)
+        values[field.name] = node.declare_parameter(field.name, default).value
+    numbers = [value for value in values["sensor"] or () if value != ""]
+    values["sensor"] = Pose(*map(float, numbers)) if numbers else None
+    values["publish"] = tuple(values["publish"])
+    return Parameters(**values), str(node.declare_parameter("atlas", "").value)
 
 
 def _class_of(kind: str) -> Any:
-    """The class of rclpy for a type, e.g. `sensor_msgs/msg/LaserScan`."""
+    """Return the class of rclpy for a type, e.g. `sensor_msgs/msg/LaserScan`."""
     package, group, short = kind.split("/")
     return getattr(import_module(f"{package}.{group}"), short)

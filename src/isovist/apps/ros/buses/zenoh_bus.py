@@ -29,10 +29,10 @@ from isovist.errors import InputError, MissingExtraError
 
 ROUTER = "tcp/localhost:7447"
 """Where the routers of rmw_zenoh listen."""
-WAITING = 1000
-"""Messages of a topic that wait at most, e.g. while a map is described."""
-USUAL_DEPTH = 42
-"""Of rmw_zenoh: a token leaves out what is usual."""
+MAX_WAITING = 1000
+"""Maximum number of waiting messages of a topic, e.g. while an atlas is built."""
+DEFAULT_DEPTH = 42
+"""Default depth of rmw_zenoh, which a token leaves out."""
 
 
 class ZenohBus:
@@ -57,7 +57,7 @@ class ZenohBus:
             "connect/exit_on_failure": True, "timestamping/enabled": True,
         }, f"No zenoh router answers at {endpoint}. Start one, or give `--router`.")  # fmt: skip
         self._zenoh, self._domain, self._node = zenoh, domain, node
-        self._held: list[Any] = []
+        self._declarations: list[Any] = []
         self._entities = 0
         self._queues: dict[str, deque[tuple[Topic, bytes, Callable[[Any], None]]]] = {}
         self._order: deque[str] = deque()
@@ -72,12 +72,12 @@ class ZenohBus:
         ext, zenoh = self._zenoh.ext, self._zenoh
         self._queues[topic.name] = deque()
 
-        def heard(sample: Any) -> None:
-            self._put(topic, bytes(sample.payload), callback)
+        def receive(sample: Any) -> None:
+            self._enqueue(topic, bytes(sample.payload), callback)
 
         late = ext.HistoryConfig(detect_late_publishers=True, max_samples=topic.depth)
-        self._held.append(ext.declare_advanced_subscriber(
-            self._session, f"{self._key(topic.name, topic.kind)}/*", heard,
+        self._declarations.append(ext.declare_advanced_subscriber(
+            self._session, f"{self._key(topic.name, topic.kind)}/*", receive,
             allowed_origin=zenoh.Locality.REMOTE, history=late if topic.latched else None,
         ))  # fmt: skip
         self._token("MS", topic.name, topic.kind, _qos(topic))
@@ -86,14 +86,17 @@ class ZenohBus:
         """Return a function that publishes messages on a topic."""
         ext, zenoh = self._zenoh.ext, self._zenoh
         key = f"{self._key(topic.name, topic.kind)}/{messages.hash_of(topic.kind)}"
-        kept: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         if topic.latched:
-            kept = {"cache": ext.CacheConfig(max_samples=topic.depth), "publisher_detection": True}
+            options = {
+                "cache": ext.CacheConfig(max_samples=topic.depth),
+                "publisher_detection": True,
+            }
         publisher = ext.declare_advanced_publisher(
             self._session, key, congestion_control=zenoh.CongestionControl.BLOCK
-            if topic.reliable else zenoh.CongestionControl.DROP, **kept,
+            if topic.reliable else zenoh.CongestionControl.DROP, **options,
         )  # fmt: skip
-        self._held.append(publisher)
+        self._declarations.append(publisher)
         token = self._token("MP", topic.name, topic.kind, _qos(topic)).encode()
         gid = hashlib.md5(token, usedforsecurity=False).digest()
         count = 0
@@ -112,7 +115,7 @@ class ZenohBus:
         kind = messages.TRIGGER
         key = f"{self._key(name, kind)}/{messages.hash_of(kind)}"
 
-        def asked(query: Any) -> None:
+        def handle(query: Any) -> None:
             def answer() -> None:
                 success, words = callback()
                 reply = messages.make(f"{kind}_Response", success=success, message=words)
@@ -125,7 +128,7 @@ class ZenohBus:
                 self._calls.append(answer)
                 self._awake.notify()
 
-        self._held.append(self._session.declare_queryable(key, asked, complete=True))
+        self._declarations.append(self._session.declare_queryable(key, handle, complete=True))
         self._token("SS", name, kind, "::,10:,:,:,,")
 
     def run(self, seconds: float | None = None) -> None:
@@ -138,11 +141,11 @@ class ZenohBus:
                 if self._ends or not ready:
                     return
                 call = self._calls.popleft() if self._calls else None
-                taken = None if call else self._queues[self._order.popleft()].popleft()
+                item = None if call else self._queues[self._order.popleft()].popleft()
             if call is not None:
                 call()
-            elif taken is not None:
-                deliver(*taken)
+            elif item is not None:
+                deliver(*item)
 
     def stop(self) -> None:
         """Make `run` return; can be called from any thread."""
@@ -153,7 +156,7 @@ class ZenohBus:
     def close(self) -> None:
         """Stop `run` and leave the network."""
         self.stop()
-        self._held.clear()
+        self._declarations.clear()
         self._session.close()
 
     def __enter__(self) -> "ZenohBus":
@@ -162,12 +165,12 @@ class ZenohBus:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _put(self, topic: Topic, data: bytes, callback: Callable[[Any], None]) -> None:
-        """Let a message wait for `run`; of too many of a topic the oldest goes."""
+    def _enqueue(self, topic: Topic, data: bytes, callback: Callable[[Any], None]) -> None:
+        """Queue a message for `run`; drop the oldest of a topic with too many."""
         with self._awake:
             queue = self._queues[topic.name]
             queue.append((topic, data, callback))
-            if len(queue) > max(topic.depth, WAITING):
+            if len(queue) > max(topic.depth, MAX_WAITING):
                 queue.popleft()
                 self.lost[topic.name] = self.lost.get(topic.name, 0) + 1
             else:
@@ -175,12 +178,12 @@ class ZenohBus:
             self._awake.notify()
 
     def _key(self, name: str, kind: str) -> str:
-        """(1) without the hash."""
+        """Return the key (1) without the hash."""
         package, group, short = kind.split("/")
         return f"{self._domain}/{name.strip('/')}/{package}::{group}::dds_::{short}_"
 
     def _token(self, entity: str, name: str, kind: str = "", qos: str = "") -> str:
-        """Say (2)."""
+        """Declare the liveliness token (2), and return it."""
         number, self._entities = self._entities, self._entities + 1
         parts = ["@ros2_lv", str(self._domain), str(self._session.zid()), "0", str(number)]
         parts += [entity, "%", "%", self._node]
@@ -188,7 +191,7 @@ class ZenohBus:
             dds = self._key(name, kind).rsplit("/", 1)[-1]
             parts += [name.replace("/", "%"), dds, messages.hash_of(kind), qos]
         token = "/".join(parts)
-        self._held.append(self._session.liveliness().declare_token(token))
+        self._declarations.append(self._session.liveliness().declare_token(token))
         return token
 
 
@@ -221,31 +224,31 @@ def attachment(number: int, time: int, gid: bytes) -> bytes:
 
 
 def _qos(topic: Topic) -> str:
-    """Reliability, durability, history and depth, where they are not usual (`rmw_zenoh`)."""
-    depth = "" if topic.depth == USUAL_DEPTH else str(topic.depth)
+    """Return reliability, durability, history and depth where they are not the default."""
+    depth = "" if topic.depth == DEFAULT_DEPTH else str(topic.depth)
     return f"{'' if topic.reliable else '2'}:{'1' if topic.latched else ''}:,{depth}:,:,:,,"
 
 
-def _zenoh(what: str = "ROS 2 without a ROS installation") -> Any:
-    with MissingExtraError.unless_found(what, "ros"):
+def _zenoh(purpose: str = "ROS 2 without a ROS installation") -> Any:
+    with MissingExtraError.unless_found(purpose, "ros"):
         import zenoh
         import zenoh.ext
     return zenoh
 
 
-def open_session(values: dict[str, Any], failed: str, *what: str) -> Any:
+def open_session(values: dict[str, Any], failure: str, *purpose: str) -> Any:
     """Open a zenoh session.
 
     Args:
         values: Configuration values by key.
-        failed: Error text for a session that cannot be opened.
-        what: Name of what needs zenoh, if that is not ROS 2.
+        failure: Error text for a session that cannot be opened.
+        purpose: Name of what needs zenoh, if that is not ROS 2.
     """
-    zenoh = _zenoh(*what)
+    zenoh = _zenoh(*purpose)
     config = zenoh.Config()
     try:
         for key, value in values.items():
             config.insert_json5(key, json.dumps(value))
         return zenoh.open(config)
     except zenoh.ZError as error:
-        raise InputError(failed, code="unavailable") from error
+        raise InputError(failure, code="unavailable") from error
