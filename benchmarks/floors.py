@@ -2,7 +2,7 @@
 
     python -m benchmarks.floors [--scans 1000] [--seed 0] [--of NAME] [LOG.log.gz …]
 
-The storeys (`isovist.simulation.similar_floors`) share 75 to 85 % of their walls two by two;
+The storeys (`isovist.simulation.worlds`) share 75 to 85 % of their walls two by two;
 scans are taken all over them, in rooms that are furnished, and each asks where it is and on which
 storey.  A storey differs within view when from the same pose on every other one at least 5 % of the
 beams, of those that end at a wall here, would be longer or shorter by 0.2 m or more.  Right is
@@ -33,8 +33,7 @@ from isovist.poses import Pose, unit_vectors
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.simulate import random_scans
 from isovist.sensing.scan import Scan
-from isovist.simulation.similar_floors import shared, storeys
-from isovist.simulation.worlds import OfficeFloor
+from isovist.simulation.worlds import OfficeFloor, shared_wall_share, similar_floors
 
 LIDAR = Lidar(beams=360, range_max=20.0, noise=0.02)
 TIMED = 10
@@ -101,8 +100,8 @@ def seen(world: SegmentMap, pose: Pose) -> FloatArray:
 
 def generated(scans: int, seed: int) -> None:
     """The rows of five storeys."""
-    floors = storeys(seed)
-    common = [shared(a, b) for a in floors for b in floors if a is not b]
+    floors = similar_floors(seed)
+    common = [shared_wall_share(a, b) for a in floors for b in floors if a is not b]
     print(f"five storeys share {min(common):.0%} to {max(common):.0%} of their walls", flush=True)
     maps = {f"floor {k + 1}": build(floor.plan) for k, floor in enumerate(floors)}
     tallies = {"differs within view": Tally(), "looks like another": Tally()}

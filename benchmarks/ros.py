@@ -35,7 +35,7 @@ from isovist.apps.ros.demo_bag import (
 from isovist.io.bags import time_of
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose
-from isovist.simulation.demo import LIDAR, somewhere
+from isovist.simulation.demo import LIDAR, random_pose
 from isovist.simulation.worlds import OfficeFloor, office_floor
 
 ENDPOINT = "tcp/localhost:17447"
@@ -130,7 +130,7 @@ class Robot:
 
     def _go(self, count: int, random: np.random.Generator) -> None:
         world, (_, odom, robot, sensor) = self.floor.reality, FRAMES
-        truth, way, began = somewhere(world, random), Pose(), perf_counter()
+        truth, way, began = random_pose(world, random), Pose(), perf_counter()
         for k in range(count * ODOMETRY // SCANS):
             time = START + k / ODOMETRY
             self.odometry(odometry_message(way, time, odom, robot))

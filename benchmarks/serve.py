@@ -50,7 +50,7 @@ from isovist.localization.many import locate_many
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing.scan import Scan
-from isovist.simulation.demo import LIDAR, somewhere
+from isovist.simulation.demo import LIDAR, random_pose
 from isovist.simulation.worlds import office_floor
 
 BAR = 0.85
@@ -66,7 +66,7 @@ def scans_of(folder: Path, number: int) -> tuple[Atlas, list[Any], list[bytes]]:
     random = np.random.default_rng(0)
     scans, bodies, path = [], [], folder / "scan.json"
     for _ in range(number):
-        write_scan(LIDAR.scan(floor.reality, somewhere(floor.reality, random), random), path)
+        write_scan(LIDAR.scan(floor.reality, random_pose(floor.reality, random), random), path)
         scans.append(read_scan(path))
         bodies.append(b'{"certificate":false,"hints":false,"scan":' + path.read_bytes() + b"}")
     return atlas, scans, bodies
@@ -239,7 +239,7 @@ def ways(robots: int) -> list[Way]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scan.json"
         for _ in range(robots):
-            start, way = somewhere(floor.reality, random), []
+            start, way = random_pose(floor.reality, random), []
             for k in range(STEPS):
                 pose = start @ Pose(STEP * k, 0.0, 0.0)
                 write_scan(LIDAR.scan(floor.reality, pose, random), path)

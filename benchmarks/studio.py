@@ -24,7 +24,7 @@ from isovist.apps.web.listening import listen
 from isovist.io.maps.read import write_map
 from isovist.io.scans.read import write_scan
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.simulation.demo import LIDAR, somewhere
+from isovist.simulation.demo import LIDAR, random_pose
 from isovist.simulation.worlds import office_floor
 
 FLAGS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader",
@@ -106,7 +106,7 @@ def measure(page: Any, folder: Path, seconds: float) -> None:
     write_map(world, folder / "site.yaml")
     random = np.random.default_rng(0)
     write_scan(
-        LIDAR.scan(floor.reality, somewhere(floor.reality, random), random), folder / "a.json"
+        LIDAR.scan(floor.reality, random_pose(floor.reality, random), random), folder / "a.json"
     )
     page.wait_for_selector(".verdict", timeout=120_000)
     page.wait_for_function("() => !studio.tab.busy")

@@ -23,8 +23,8 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.maps.grid3d.building_floors import building_floors
 from isovist.poses import Pose3
 from isovist.sensing.models.spinning import SpinningLidar
-from isovist.simulation.demo import HEIGHT, somewhere
-from isovist.simulation.similar_floors import shared, storeys
+from isovist.simulation.demo import HEIGHT, random_pose
+from isovist.simulation.worlds import shared_wall_share, similar_floors
 
 LIDAR = SpinningLidar(16, azimuths=360, range_max=30.0, noise=0.02, clutter=0.05)
 
@@ -35,15 +35,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     site, rng = tower(given.seed), np.random.default_rng(given.seed)
-    pairs = combinations(storeys(given.seed, 3, length=24.0, rows=2), 2)
-    alike = [shared(a, b) for a, b in pairs]
+    pairs = combinations(similar_floors(given.seed, 3, length=24.0, rows=2), 2)
+    alike = [shared_wall_share(a, b) for a, b in pairs]
     atlases = {
         name: build(part, height=HEIGHT) for name, part in building_floors(site.plan).items()
     }
     unique = storey = wrong_storey = wrong = 0
     for _ in range(given.scans):
         k = int(rng.integers(len(site.heights)))
-        at = somewhere(site.grounds[k], rng)
+        at = random_pose(site.grounds[k], rng)
         truth = Pose3(at.x, at.y, at.yaw, site.heights[k] + HEIGHT)
         answer = locate(atlases, LIDAR.scan(site.reality[k], truth, rng))
         here = answer.map == f"floor {k + 1}"

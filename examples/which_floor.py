@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import isovist as iv
-from isovist.simulation.similar_floors import storeys
+from isovist.simulation.worlds import similar_floors
 
 NAMES = ("ground", "first", "second")
 ROOM, ALIKE = iv.Pose(15.6, 2.2, 0.7), iv.Pose(11.1, 2.4, 0.3)
@@ -27,7 +27,9 @@ def drive(start: iv.Pose, steps: int) -> list[iv.Pose]:
 def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "storeys")
     folder.mkdir(exist_ok=True)
-    plans = {n: f.plan for n, f in zip(NAMES, storeys(2, 3, length=20.0, rows=2), strict=True)}
+    plans = {
+        n: f.plan for n, f in zip(NAMES, similar_floors(2, 3, length=20.0, rows=2), strict=True)
+    }
     lidar, random = iv.Lidar(range_max=20.0), np.random.default_rng(0)
     for name, plan in plans.items():
         iv.write_map(plan, folder / f"{name}.geojson")

@@ -24,7 +24,7 @@ from isovist.maps.floor import standing_places
 from isovist.sensing.models.simulate import random_scans as scans_from
 from isovist.sensing.scan_set import ScanSet
 from isovist.simulation.plans import draw_plan
-from isovist.simulation.similar_floors import storeys
+from isovist.simulation.worlds import similar_floors
 
 FREE, OCCUPIED = 0, 1
 SITES = ("intel", "seattle", "freiburg-079", "aces", "fhw", "infinite-corridor")
@@ -266,7 +266,7 @@ def floors(data: Path, seed: int, number: int) -> Shard:
     """Scans of five furnished storeys that share most walls: on which floor, and where?"""
     del data, number
     shard, lidar = Shard(), iv.Lidar(beams=360, range_max=20.0, noise=0.02)
-    made = storeys(seed)
+    made = similar_floors(seed)
     worlds = [as_cells(floor.plan) for floor in made]
     numbers = [shard.add_map(f"floor {k}", world) for k, world in enumerate(worlds)]
     for k, (floor, world) in enumerate(zip(made, worlds, strict=True)):

@@ -16,7 +16,7 @@ from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.poses import Pose, Pose3, unit_vectors, way_of, wrap_angle
 from isovist.sensing.drift import Drift
 from isovist.sensing.models.spinning import SpinningLidar
-from isovist.simulation.demo import CEILING, HEIGHT, somewhere
+from isovist.simulation.demo import CEILING, HEIGHT, random_pose
 from isovist.simulation.worlds import office_floor
 from isovist.tracking.replay import Follower, Update
 
@@ -58,11 +58,11 @@ def wander(
     ground: SegmentMap, reach: float, rng: np.random.Generator, stride: tuple[float, float] = STRIDE
 ) -> list[Pose3]:
     """Poses of a robot that begins anywhere and drives `reach` m, a stride (m, rad) apart."""
-    poses, way = [somewhere(ground, rng)], 0.0
+    poses, way = [random_pose(ground, rng)], 0.0
     while way < reach:
         leg = _leg(ground, poses[-1], rng, stride)
         if not leg:  # stuck: begin elsewhere
-            poses, way = [somewhere(ground, rng)], 0.0
+            poses, way = [random_pose(ground, rng)], 0.0
             continue
         poses += leg
         way += way_of(leg[0].inverse @ leg[-1])[0]

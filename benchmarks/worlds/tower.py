@@ -8,7 +8,7 @@ from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.simulation.demo import CEILING
-from isovist.simulation.similar_floors import storeys
+from isovist.simulation.worlds import similar_floors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,7 @@ def tower(
     seed: int, count: int = 3, *, length: float = 24.0, rows: int = 2, cell: float = 0.1
 ) -> Tower:
     """Storeys of one building, in each of which half of the rooms were built anew."""
-    floors = storeys(seed, count, length=length, rows=rows)
+    floors = similar_floors(seed, count, length=length, rows=rows)
     parts = [VoxelMap.from_mesh(MeshMap.extrude(f.plan, 0.0, CEILING), cell) for f in floors]
     height = parts[0].shape[0] * cell
     whole = VoxelMap.from_array(

@@ -1,4 +1,4 @@
-"""Array types, and the checks that stand at every door of the library."""
+"""Array types, and checks of the values that callers pass."""
 
 import os
 from collections.abc import Callable
@@ -37,42 +37,45 @@ __all__ = [
 
 
 def once_for_each(make: Callable[[K], V]) -> Callable[[K], V]:
-    """What a function makes of an object, made once and kept as long as the object lives."""
-    made: WeakKeyDictionary[K, V] = WeakKeyDictionary()
+    """Decorate a function of one object: cache its result for as long as the object lives."""
+    results: WeakKeyDictionary[K, V] = WeakKeyDictionary()
 
     @wraps(make)
-    def kept(owner: K) -> V:
-        if owner not in made:
-            made[owner] = make(owner)
-        return made[owner]
+    def cached(owner: K) -> V:
+        if owner not in results:
+            results[owner] = make(owner)
+        return results[owner]
 
-    return kept
+    return cached
 
 
 def readonly(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself, with writing switched off."""
+    """Make an array read-only, and return it."""
     array.flags.writeable = False
     return array
 
 
 def restore(self: Any, state: list[Any] | dict[str, Any]) -> None:
-    """`__setstate__` of frozen dataclasses: arrays come out of a pickle read-only again."""
+    """Restore a frozen dataclass from a pickle, with read-only arrays, as `__setstate__`."""
     names = [field.name for field in fields(self)]
-    named = state if isinstance(state, dict) else dict(zip(names, state, strict=True))
-    for name, value in named.items():
-        kept = readonly(value) if isinstance(value, np.ndarray) else value
-        object.__setattr__(self, name, kept)
+    values = state if isinstance(state, dict) else dict(zip(names, state, strict=True))
+    for name, value in values.items():
+        value = readonly(value) if isinstance(value, np.ndarray) else value  # noqa: PLW2901
+        object.__setattr__(self, name, value)
 
 
 def as_floats(
     name: str, value: ArrayLike, shape: tuple[int | None, ...] | None = None
 ) -> FloatArray:
-    """A contiguous float64 array of finite numbers, or an `InputError` naming the argument.
+    """Return a contiguous float64 array of finite numbers.
 
     Args:
-        name: What the caller calls it, for the error text.
+        name: Name of the argument, for the error text.
         value: Anything NumPy can turn into an array.
         shape: Expected shape; `None` stands for any length.
+
+    Raises:
+        InputError: If the value is something else.
     """
     try:
         array = np.ascontiguousarray(value, dtype=np.float64)
@@ -80,47 +83,47 @@ def as_floats(
         raise InputError.about(name, f"must be numbers, got {type(value).__name__}.") from error
     if shape is not None:
         fits = array.ndim == len(shape) and all(
-            want is None or want == got for want, got in zip(shape, array.shape, strict=True)
+            size in (None, length) for size, length in zip(shape, array.shape, strict=True)
         )
         if not fits:
-            wanted = ", ".join("any" if want is None else str(want) for want in shape)
+            sizes = ", ".join("any" if size is None else str(size) for size in shape)
             comma = "," if len(shape) == 1 else ""
-            raise InputError.about(name, f"must have shape ({wanted}{comma}), got {array.shape}.")
+            raise InputError.about(name, f"must have shape ({sizes}{comma}), got {array.shape}.")
     if not np.isfinite(array).all():
         raise InputError.about(name, "must be finite, got NaN or infinity.")
     return array
 
 
 def check_whole(name: str, value: int) -> None:
-    """An error unless the value is a whole number of Python or NumPy."""
+    """Raise an error unless the value is a whole number of Python or NumPy."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InputError.about(name, f"must be a whole number, got {value!r}.")
 
 
-def check_memory(work: str, needed: float, remedy: str) -> None:
-    """An error when some work needs more memory than the machine has, before any is taken.
+def check_memory(work: str, nbytes: float, remedy: str) -> None:
+    """Raise an error if some work needs more memory than the machine has.
 
     Args:
-        work: What is to be done, the subject of the error text.
-        needed: At the peak, in bytes.
-        remedy: What to do about it, a sentence.
+        work: Name of the work, the subject of the error text.
+        nbytes: Its peak memory, in bytes.
+        remedy: A sentence that says what to do instead.
     """
-    held = memory()
-    if needed > held:
+    available = memory()
+    if nbytes > available:
         raise InputError(
-            f"{work} takes about {needed / 1e9:.1f} GB of memory, and this machine has "
-            f"{held / 1e9:.1f} GB. {remedy}",
+            f"{work} takes about {nbytes / 1e9:.1f} GB of memory, and this machine has "
+            f"{available / 1e9:.1f} GB. {remedy}",
             code="too_large",
         )
 
 
 def memory() -> float:
-    """Bytes of memory that this machine or container has; `inf` where nothing says so."""
-    held = np.inf
+    """Return the bytes of memory of this machine or container; `inf` if unknown."""
+    physical = np.inf
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        held = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+        physical = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
     try:
         limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
     except (OSError, ValueError):
-        return held
-    return min(held, float(limit)) if limit.isdigit() else held
+        return physical
+    return min(physical, float(limit)) if limit.isdigit() else physical

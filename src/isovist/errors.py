@@ -46,7 +46,7 @@ def one_line(text: str) -> str:
 
 
 def _sentence(names: Sequence[str], predicate: str) -> str:
-    """Put fields in front of what is said of them."""
+    """Return a sentence with fields as its subject."""
     return one_line(f"{' and '.join(f'`{name}`' for name in names)} {predicate}")
 
 
@@ -89,15 +89,15 @@ class IsovistError(Exception):
 
     def text_with(self, names: Mapping[str, str]) -> str:
         """Return the text with fields under the names that an application has for them."""
-        known = names if self._names else {k: v for k, v in names.items() if k == self.field}
-        return re.sub(r"`(\w+)`", lambda word: f"`{known.get(word[1], word[1])}`", str(self))
+        fields = names if self._names else {k: v for k, v in names.items() if k == self.field}
+        return re.sub(r"`(\w+)`", lambda word: f"`{fields.get(word[1], word[1])}`", str(self))
 
     def to_dict(self) -> dict[str, object]:
         """Return what programs read, ready for JSON."""
         return {"error": str(self), "code": self.code, "field": self.field}
 
     def begin_with(self, place: str) -> None:
-        """Say where the mistake is, in front of the sentence: "Scan 5: …"."""
+        """Put the place of the mistake in front of the sentence: "Scan 5: …"."""
         self.args, self._names = (one_line(f"{place}: {self}"),), ()
 
 
@@ -134,15 +134,17 @@ class MissingExtraError(IsovistError, ImportError):
     code: ErrorCode = "missing_extra"
 
     @classmethod
-    def of(cls, what: str, extra: str) -> "MissingExtraError":
-        """Say which ``pip install`` brings the missing part."""
-        return cls(f"{what} needs an optional part: pip install 'isovist[{extra}]'.", field=extra)
+    def of(cls, feature: str, extra: str) -> "MissingExtraError":
+        """Return an error that says which ``pip install`` a feature needs."""
+        return cls(
+            f"{feature} needs an optional part: pip install 'isovist[{extra}]'.", field=extra
+        )
 
     @classmethod
     @contextmanager
-    def unless_found(cls, what: str, extra: str) -> Iterator[None]:
-        """Around the import of an optional part: say so where it is missing."""
+    def unless_found(cls, feature: str, extra: str) -> Iterator[None]:
+        """Raise this error if an import inside the `with` block fails."""
         try:
             yield
         except ImportError as error:
-            raise cls.of(what, extra) from error
+            raise cls.of(feature, extra) from error

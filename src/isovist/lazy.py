@@ -22,7 +22,7 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
         if not name.startswith("__") and name not in modules_of(package):
             from isovist.renamed import todays_name
 
-            name = todays_name(name)
+            name = todays_name(name, modules_of(package))
         if name not in modules_of(package):
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(modules_of(package)[name]), name)

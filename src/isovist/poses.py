@@ -72,18 +72,18 @@ class _Rigid:
         return hash(tuple(part.tobytes() for part in self.__reduce__()[1]))
 
     def __repr__(self) -> str:
-        shown = f"shape {self.shape}"
+        values = f"shape {self.shape}"
         if self.shape == ():
             pairs = zip(COORDINATES, self.vector.tolist(), strict=False)
-            shown = ", ".join(f"{name}={value:.6g}" for name, value in pairs)
-        return f"{type(self).__name__}({shown})"
+            values = ", ".join(f"{name}={value:.6g}" for name, value in pairs)
+        return f"{type(self).__name__}({values})"
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the array of poses; () for a single pose."""
         return self.position.shape[:-1]
 
-    def _one(self, rows: FloatArray, k: int) -> float:
+    def _coordinate(self, rows: FloatArray, k: int) -> float:
         if rows.ndim != 1:
             raise InputError(
                 f"This is an array of poses of shape {self.shape}; take `vector` or `position`."
@@ -93,17 +93,17 @@ class _Rigid:
     @property
     def x(self) -> float:
         """The x coordinate of a single pose, in m."""
-        return self._one(self.position, 0)
+        return self._coordinate(self.position, 0)
 
     @property
     def y(self) -> float:
         """The y coordinate of a single pose, in m."""
-        return self._one(self.position, 1)
+        return self._coordinate(self.position, 1)
 
     @property
     def yaw(self) -> float:
         """The yaw of a single pose, about the vertical, in rad."""
-        return self._one(self.vector, 2)
+        return self._coordinate(self.vector, 2)
 
     def apply(self, points: ArrayLike) -> FloatArray:
         """Transform points of frame b, shape (..., d), into frame a, for poses T_a_b.
@@ -180,7 +180,7 @@ class Pose(_Rigid):
     def __matmul__(self, other: "Pose3") -> "Pose3": ...
 
     def __matmul__(self, other: "Pose | Pose3") -> "Pose | Pose3":
-        """T_a_b @ T_b_c = T_a_c; with a pose in space, the one of the plane is lifted."""
+        """Compose poses: T_a_b @ T_b_c = T_a_c. With a 3D pose, the result is 3D."""
         if isinstance(other, Pose3):
             return Pose3.lifted(self) @ other
         if self.vector.ndim == other.vector.ndim == 1:  # a tracker does this at sensor rate
@@ -189,12 +189,12 @@ class Pose(_Rigid):
             c, s = math.cos(yaw), math.sin(yaw)
             return _single(x + c * u - s * v, y + s * u + c * v, yaw + turn)
         mine, yours = self.vector, other.vector
-        turned = wrap_angle(mine[..., 2] + yours[..., 2])
+        yaw_sum = wrap_angle(mine[..., 2] + yours[..., 2])
         along, across = np.cos(mine[..., 2]), np.sin(mine[..., 2])
-        rows = np.empty((*turned.shape, 3))
+        rows = np.empty((*yaw_sum.shape, 3))
         rows[..., 0] = mine[..., 0] + along * yours[..., 0] - across * yours[..., 1]
         rows[..., 1] = mine[..., 1] + across * yours[..., 0] + along * yours[..., 1]
-        rows[..., 2] = turned
+        rows[..., 2] = yaw_sum
         return Pose._of(rows)
 
     @property
@@ -325,17 +325,17 @@ class Pose3(_Rigid):
     @property
     def z(self) -> float:
         """The height of a single pose, in m."""
-        return self._one(self.position, 2)
+        return self._coordinate(self.position, 2)
 
     @property
     def roll(self) -> float:
         """The roll of a single pose, about the x axis, in rad."""
-        return self._one(self.vector, 4)
+        return self._coordinate(self.vector, 4)
 
     @property
     def pitch(self) -> float:
         """The pitch of a single pose, about the y axis, in rad; positive looks down."""
-        return self._one(self.vector, 5)
+        return self._coordinate(self.vector, 5)
 
     @property
     def rotation(self) -> FloatArray:
@@ -349,7 +349,7 @@ class Pose3(_Rigid):
         return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
     def __matmul__(self, other: "Pose | Pose3") -> "Pose3":
-        """T_a_b @ T_b_c = T_a_c; a pose of the plane is lifted."""
+        """Compose poses: T_a_b @ T_b_c = T_a_c. A 2D pose counts as level."""
         inner = Pose3.lifted(other)
         a, b = np.broadcast_arrays(self.quaternion, inner.quaternion)
         u, v, s, t = a[..., :3], b[..., :3], a[..., 3:], b[..., 3:]
@@ -410,10 +410,10 @@ def swing(before: AnyPose, after: AnyPose, n: int) -> FloatArray:
         return J
     assert isinstance(after, Pose3)
     B = _axes(before)
-    turned = np.cross(B, lever[:, None], axisa=1, axisc=1) if n > 3 else np.empty(0)
+    tangents = np.cross(B, lever[:, None], axisa=1, axisc=1) if n > 3 else np.empty(0)
     for k, column in enumerate((2, 4, 5)):
         if column < n:
-            J[:, :2, column], J[:, 3, column] = turned[:, :2, k], turned[:, 2, k]
+            J[:, :2, column], J[:, 3, column] = tangents[:, :2, k], tangents[:, 2, k]
     if n == len(COORDINATES):
         angles = np.ix_(range(len(J)), (2, 4, 5), (2, 4, 5))
         axes = _axes(after)

@@ -5,7 +5,7 @@ class. Modules, top-level names, commands and options need only the row.
 """
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cache, wraps
 from importlib import import_module
 from importlib.machinery import ModuleSpec
@@ -90,6 +90,9 @@ ROWS = (
     Row("name", "draw_rose_over_map", "draw_basis_over_map"),
     Row("name", "fine_roses", "fine_bases"),
     Row("name", "fit_rose", "fit_basis"),
+    Row("name", "shared", "shared_wall_share"),
+    Row("name", "somewhere", "random_pose"),
+    Row("name", "storeys", "similar_floors"),
     Row("name", "read_clouds", "read_cloud_log"),
     Row("name", "storeys", "building_floors"),
     Row("keyword", "VoxelMap.from_points(fewest)", "min_points"),
@@ -114,6 +117,8 @@ ROWS = (
     Row("keyword", "locate(prior)", "region"),
     Row("keyword", "locate_many(atlas)", "space"),
     Row("keyword", "locate_many(prior)", "region"),
+    Row("keyword", "explore(drift)", reason="The simulated robot has the default `Drift`."),
+    Row("keyword", "explore(settings)", reason="The simulated robot has the default settings."),
     Row("keyword", "locate(certificate)", reason=_CERTIFY),
     Row("keyword", "locate_many(certificate)", reason=_CERTIFY),
     Row("keyword", "Atlas(bare)", "walls"),
@@ -188,7 +193,7 @@ ROWS = (
     Row("attribute", "ExplorationSettings.directions", "headings"),
     Row("module", "isovist.backends.base", "isovist.compute.registry"),
     Row("module", "isovist.bench.explore", "isovist.simulation.lost_robot"),
-    Row("module", "isovist.bench.storeys", "isovist.simulation.similar_floors"),
+    Row("module", "isovist.bench.storeys", "isovist.simulation.worlds"),
     Row("module", "isovist.bench.worlds", "isovist.simulation.worlds"),
     Row("module", "isovist.descriptor.descriptor", "isovist.paper.descriptor.descriptor"),
     Row("module", "isovist.descriptor.moments", "isovist.paper.descriptor.moments"),
@@ -199,6 +204,7 @@ ROWS = (
     Row("module", "isovist.maps.segments", "isovist.maps.surfaces.segment_map"),
     Row("module", "isovist.roses", "isovist.basis"),
     Row("module", "isovist.sensing.standing", "isovist.sensing.stationary"),
+    Row("module", "isovist.simulation.similar_floors", "isovist.simulation.worlds"),
     Row("module", "isovist.theory.autograd", "isovist.paper.descriptor.torch_operator"),
     Row("module", "isovist.theory.completeness", "isovist.paper.completeness"),
     Row("module", "isovist.theory.differentiate", "isovist.paper.descriptor.differentiate"),
@@ -335,9 +341,13 @@ def moved(module: str, name: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def todays_name(name: str) -> str:
-    """Return today's name of a class or function of a room; warn if it has changed."""
-    row = rows_of("name").get(name)
+def todays_name(name: str, names: Container[str]) -> str:
+    """Return today's name of a class or function, out of the names of a room; warn if it changed.
+
+    Two rooms may have had the same name for different things.
+    """
+    rows = (row for row in ROWS if row.kind == "name" and row.old == name and row.new in names)
+    row = next(rows, None)
     return name if row is None else row.warn(depth=4)
 
 
@@ -358,9 +368,9 @@ class RenamedModules:
     def create_module(spec: ModuleSpec) -> ModuleType:
         """Return today's module, and warn."""
         module = import_module(rows_of("module")[spec.name].warn())
-        for old, row in rows_of("name").items():
-            if row.new in vars(module):
-                setattr(module, old, getattr(module, row.new))
+        for row in ROWS:
+            if row.kind == "name" and row.new is not None and row.new in vars(module):
+                setattr(module, row.old, getattr(module, row.new))
         spec.loader_state = module.__spec__
         return module
 

@@ -3,10 +3,10 @@
 from functools import lru_cache
 
 import numpy as np
-from tests.support.worlds import storeys
 
 import isovist as iv
 from isovist import Pose
+from isovist.simulation import similar_floors
 
 LIDAR = iv.Lidar(beams=240, range_max=20.0, noise=0.02)
 UP = Pose(3.0, -2.0, 0.4)
@@ -17,7 +17,7 @@ ON_2 = UP @ LIFT
 
 def storeys_as_drawn(seed):
     """Maps of two storeys that have their origin in common."""
-    return [storey.plan for storey in storeys(seed, 2, length=20.0, rows=2)]
+    return [storey.plan for storey in similar_floors(seed, 2, length=20.0, rows=2)]
 
 
 @lru_cache

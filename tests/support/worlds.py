@@ -12,9 +12,9 @@ from tests.support.reference_space import LIDAR as INDOORS
 
 import isovist as iv
 from isovist.evaluation import run_trials, simulated_trials, summarise
-from isovist.simulation import office_floor, somewhere, storeys, twofold_hall
+from isovist.simulation import office_floor, random_pose, twofold_hall
 
-__all__ = ["FEW", "TALL", "office_floor", "storeys", "tower", "twofold_hall"]
+__all__ = ["FEW", "TALL", "office_floor", "tower", "twofold_hall"]
 
 FEW = replace(ON_THE_ROOF, azimuths=240)
 TALL = replace(INDOORS, rings=24, low=-0.7, high=0.7)
@@ -45,7 +45,7 @@ def built():
 def seen_on(floor, rng, pose=None):
     """A pose on a floor of the tower, a new one where none is given, and what is seen from it."""
     if pose is None:
-        place = somewhere(built().grounds[floor], rng)
+        place = random_pose(built().grounds[floor], rng)
         z = built().heights[floor] + HEIGHT
         pose = iv.Pose3(place.x, place.y, place.yaw, z)
     return pose, RINGS.scan(built().reality[floor], pose, rng)

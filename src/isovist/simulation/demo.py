@@ -1,4 +1,4 @@
-"""A lost robot in a generated office, in the plane and in space, for `isovist demo`."""
+"""Locate a robot in a generated office, in 2D and 3D, for `isovist demo`."""
 
 from dataclasses import dataclass
 
@@ -21,18 +21,18 @@ from isovist.sensing.scan import Scan
 from isovist.simulation.worlds import office_floor
 
 LIDAR = Lidar(field_of_view=1.5 * np.pi, beams=541, range_max=15.0, noise=0.03)
-CLEARANCE = 0.35  # m: a robot needs room to stand
+CLEARANCE = 0.35  # m
 RINGS = SpinningLidar(16, range_max=20.0, noise=0.03, clutter=0.05)
 HEIGHT, CEILING = 1.0, 2.8  # m, of the sensor and of the rooms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Demonstration:
-    """A simulated robot at an unknown place, with its scan and its answer.
+    """A simulated robot at an unknown pose, with its scan and its answer.
 
     Attributes:
-        atlas: What the robot knows: the plan, without furniture.
-        scan: What it saw: the floor as it is, through a noisy lidar.
+        atlas: Atlas of the plan, without furniture.
+        scan: Simulated scan with noise, among the furniture.
         truth: True pose of the robot.
         answer: Result of localization.
     """
@@ -59,8 +59,8 @@ def demonstrate(seed: int = 0) -> Demonstration:
     """Locate a robot at a random place of the office floor that belongs to a seed."""
     floor = office_floor(seed)
     rng = np.random.default_rng(seed)
-    truth = somewhere(floor.reality, rng)
-    return _ask(build(floor.plan), LIDAR, floor.reality, truth, rng)
+    truth = random_pose(floor.reality, rng)
+    return _locate_simulated(build(floor.plan), LIDAR, floor.reality, truth, rng)
 
 
 def demonstrate_in_space(seed: int = 0) -> Demonstration:
@@ -68,12 +68,12 @@ def demonstrate_in_space(seed: int = 0) -> Demonstration:
     floor = office_floor(seed, length=24.0, rows=2)
     atlas = build(MeshMap.extrude(floor.plan, 0.0, CEILING), height=HEIGHT)
     rng = np.random.default_rng(seed)
-    place = somewhere(floor.reality, rng)
+    place = random_pose(floor.reality, rng)
     truth = Pose3(place.x, place.y, place.yaw, HEIGHT)
-    return _ask(atlas, RINGS, MeshMap.extrude(floor.reality, 0.0, CEILING), truth, rng)
+    return _locate_simulated(atlas, RINGS, MeshMap.extrude(floor.reality, 0.0, CEILING), truth, rng)
 
 
-def _ask(
+def _locate_simulated(
     atlas: Atlas,
     lidar: Lidar | SpinningLidar,
     reality: Map,
@@ -84,7 +84,7 @@ def _ask(
     return Demonstration(atlas, scan, truth, locate(atlas, scan))
 
 
-def somewhere(world: SegmentMap, rng: np.random.Generator) -> Pose:
+def random_pose(world: SegmentMap, rng: np.random.Generator) -> Pose:
     """Return a random pose with room for the robot."""
     low, high = world.bounds
     while True:

@@ -1,7 +1,4 @@
-"""A lost robot that drives until it knows where it is, simulated (`simulation.robot`).
-
-Every verdict is the tracker's.  After each leg the robot asks the rule again.
-"""
+"""Simulate a lost robot that drives until the tracker is unique, or until it gives up."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -17,12 +14,15 @@ from isovist.exploration.propose import Proposal, Rule, propose
 from isovist.localization.answer import Verdict
 from isovist.localization.judge import is_same
 from isovist.poses import Pose
+from isovist.renamed import accept_old_names
 from isovist.sensing.drift import Drift
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.simulate import Placement, random_scans
 from isovist.sensing.models.spinning import SpinningLidar
-from isovist.settings import checked_settings
-from isovist.simulation.robot import Robot, RobotSettings, Step
+from isovist.simulation.robot import Robot, Step
+from isovist.simulation.settings import RobotSettings
+
+ROBOT = RobotSettings()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,21 +56,20 @@ class Run:
     @property
     def proposals(self) -> tuple[Proposal, ...]:
         """Proposals in the order in which they were followed."""
-        seen = {id(s.proposal): s.proposal for s in self.steps if s.proposal is not None}
-        return tuple(seen.values())
+        proposals = {id(s.proposal): s.proposal for s in self.steps if s.proposal is not None}
+        return tuple(proposals.values())
 
 
+@accept_old_names
 def explore(
     atlas: Atlas,
     start: Pose,
     lidar: Lidar | SpinningLidar,
     rule: Rule | str = Rule.RIVALS,
     *,
-    drift: Drift | None = None,
     seed: int = 0,
     limit: float = 40.0,
     ground: Ground | None = None,
-    settings: RobotSettings | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Run:
     """Drive until the tracker says "unique", for at most `limit` m or until the robot is stuck.
@@ -79,53 +78,51 @@ def explore(
         atlas: The map; its walls are also what the sensor sees.
         start: True pose T_world_robot at the start, unknown to the robot.
         lidar: The sensor.
-        rule: Where to drive.
-        drift: Error model of the odometry, for the simulation and for the tracker.
+        rule: How to choose where to drive.
         seed: Seed of sensor noise, odometry noise and random legs.
-        limit: Most distance to drive, in m.
+        limit: Maximum distance to drive, in m.
         ground: Ground of the map, if it was made already.
-        settings: What the robot is and how it moves.
         progress: Called with the share of the limit that is driven.
     """
-    rule, chosen = Rule.from_text(rule), checked_settings(RobotSettings, settings)
+    rule = Rule.from_text(rule)
     if not (np.isfinite(limit) and limit > 0.0):
         raise InputError.about("limit", f"must be a positive length in m, got {limit}.")
     _check_seed(seed)
     ground = Ground.from_atlas(atlas) if ground is None else ground
-    body = chosen.body[0]
-    if ground.clearance(start.position) < body:
+    if ground.clearance(start.position) < ROBOT.radius_m:
         raise InputError(
-            f"The robot at ({start.x:g}, {start.y:g}) is less than {body} m from a wall.",
+            f"The robot at ({start.x:g}, {start.y:g}) is less than {ROBOT.radius_m} m from a wall.",
             code="not_free",
         )
-    robot = Robot(atlas, ground, start, lidar, drift or Drift(), seed, chosen)
-    robot.look(None)
-    stuck = False
-    while not robot.sure and robot.distance < limit and robot.looks < chosen.looks * (1.0 + limit):
+    robot = Robot(atlas, ground, start, lidar, Drift(), seed, ROBOT)
+    robot.take_scan(None)
+    max_scans = ROBOT.max_scans_per_m * (1.0 + limit)
+    is_stuck = False
+    while not robot.is_unique and robot.distance < limit and robot.scans < max_scans:
         before = robot.distance
         if rule is Rule.RANDOM:
             robot.wander(limit)
-        elif stuck or robot.scan is None or robot.lost:
-            robot.wander(min(limit, before + chosen.leg))
-            stuck = False
+        elif is_stuck or robot.scan is None or robot.is_lost:
+            robot.wander(min(limit, before + ROBOT.leg_m))
+            is_stuck = False
         else:
             proposal = propose(robot.tracker, ground, robot.scan, rule)
             robot.follow(proposal, limit)
-            nowhere, turns = chosen.nowhere
-            stuck = robot.distance - before < nowhere and not 1 <= robot.turns <= turns
+            is_turning = 1 <= robot.turns <= ROBOT.max_turns
+            is_stuck = robot.distance - before < ROBOT.min_leg_m and not is_turning
         if progress is not None:
             progress(min(1.0, robot.distance / limit))
     if not robot.steps:
         raise InputError(
-            f"On a way of {robot.distance:.1f} m from ({start.x:g}, {start.y:g}) the sensor never "
+            f"Within {robot.distance:.1f} m of ({start.x:g}, {start.y:g}) the sensor never "
             "reached a wall.",
             code="empty",
         )
     best = robot.steps[-1].belief.best
-    same = robot.tracker.localization
-    found = None if best is None else Pose.from_vector(best.pose.vector[:3])
-    right = robot.sure and found is not None and is_same(found, robot.truth, same)
-    return Run(rule, tuple(robot.steps), robot.distance, robot.sure, right)
+    pose = None if best is None else Pose.from_vector(best.pose.vector[:3])
+    is_right = pose is not None and is_same(pose, robot.truth, robot.tracker.localization)
+    right = robot.is_unique and is_right
+    return Run(rule, tuple(robot.steps), robot.distance, robot.is_unique, right)
 
 
 def ambiguous_starts(
@@ -136,41 +133,40 @@ def ambiguous_starts(
     Args:
         atlas: The map.
         lidar: The sensor.
-        count: Most poses to yield.
+        count: Maximum number of poses.
         seed: Seed of the poses.
         tries: Number of poses to try for each one wanted.
     """
     _check_seed(seed)
-    settings = RobotSettings()
-    ground, found, height = Ground.from_atlas(atlas), 0, 0.0
+    ground, height = Ground.from_atlas(atlas), 0.0
     probe: Lidar | SpinningLidar
     if isinstance(lidar, Lidar):
-        probe = replace(lidar, beams=settings.probe, noise=0.05, clutter=0.0)
+        probe = replace(lidar, beams=ROBOT.probe_beams, noise=0.05, clutter=0.0)
     else:
         probe, height = lidar, 0.0 if ground.level is None else ground.level.height
     places = random_scans(
         atlas.world, bare_walls(atlas.world), probe, tries * count, seed=seed,
-        placement=Placement(settings.body[1], height),
+        placement=Placement(ROBOT.start_clearance_m, height),
     )  # fmt: skip
     for k, (place, _) in enumerate(places):
         truth = Pose.from_vector(place.vector[:3])
-        if ground.clearance(truth.position) < settings.body[0]:
+        if ground.clearance(truth.position) < ROBOT.radius_m:
             continue
-        robot = Robot(atlas, ground, truth, lidar, Drift(), seed + k, settings)
-        robot.look(None)
+        robot = Robot(atlas, ground, truth, lidar, Drift(), seed + k, ROBOT)
+        robot.take_scan(None)
         if robot.steps and robot.steps[0].belief.verdict is Verdict.AMBIGUOUS:
             yield truth, seed + k
-            found += 1
-        if found == count:
+            count -= 1
+        if count == 0:
             return
 
 
 def lost_start(atlas: Atlas, lidar: Lidar | SpinningLidar, seed: int) -> tuple[Pose, int]:
     """Return a random pose from which one scan is not enough, and the seed that was used."""
-    for found in ambiguous_starts(atlas, lidar, 1, seed=seed):
-        return found
+    for start in ambiguous_starts(atlas, lidar, 1, seed=seed):
+        return start
     raise InputError(
-        "One scan was enough wherever it was tried, so there is nothing to explore. "
+        "One scan was enough at every start, so there is nothing to explore. "
         "Take a shorter `range_max` or a narrower `field_of_view`.",
         code="empty",
     )

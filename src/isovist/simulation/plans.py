@@ -1,8 +1,8 @@
-"""Generated plans of many kinds, as a map shows them and as they are.
+"""Generate buildings of many kinds: the map that a robot has, and the world that it is in.
 
-A plan is drawn by the grammar of its kind, from a seed; then a map is made of it that a robot has
-(with noise, perhaps 1 % too large), and a reality that it is in: doors open or shut, walls of glass
-that beams go through, furniture and people that the map lacks.  All lengths are in m.
+A plan is drawn from a seed by the rules of its kind. Its map has faults and may be 1 % too large.
+In the world, doors are open or closed, some walls are of glass that beams go through, and there are
+furniture and people that the map lacks.  All lengths are in m.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ import numpy as np
 from isovist.arrays import FloatArray
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.maps.surfaces.segment_map import SegmentMap
-from isovist.simulation.worlds import DOOR, draw_floor
+from isovist.simulation.worlds import DOOR, draw_floor, rotated_box
 
 RESOLUTION = 0.05
 Wall = tuple[float, float, float, float]
@@ -66,10 +66,10 @@ Random = np.random.Generator
 
 def office(random: Random) -> Sketch:
     """Draw an office: rooms of many sizes along corridors, each with columns of its own."""
-    drawn = draw_floor(int(random.integers(1 << 31)), float(random.uniform(18.0, 36.0)), 2)
-    sketch = Sketch(drawn.outline[2], list(drawn.walls))
-    sketch.doors = [(x, y, x + DOOR, y) for x, y in drawn.doors]
-    corners = [(*block.min(axis=0), *block.max(axis=0)) for block in drawn.columns]
+    floor = draw_floor(int(random.integers(1 << 31)), float(random.uniform(18.0, 36.0)), 2)
+    sketch = Sketch(floor.outline[2], list(floor.walls))
+    sketch.doors = [(x, y, x + DOOR, y) for x, y in floor.doors]
+    corners = [(*block.min(axis=0), *block.max(axis=0)) for block in floor.columns]
     sketch.blocks = [(float(a), float(b), float(c), float(d)) for a, b, c, d in corners]
     return sketch
 
@@ -166,13 +166,16 @@ def _odd(sketch: Sketch, random: Random) -> Sketch:
 
 def car_park(random: Random) -> Sketch:
     """Draw a car park: pillars on a grid, a ramp, and perhaps a wall that stands out."""
-    apart, side = random.uniform((4.5, 6.5, 0.35), (5.5, 8.0, 0.6))[:2], random.uniform(0.35, 0.6)
+    distance, side = (
+        random.uniform((4.5, 6.5, 0.35), (5.5, 8.0, 0.6))[:2],
+        random.uniform(0.35, 0.6),
+    )
     counts = random.integers((3, 2), (6, 4))
-    length, width = (float(v) for v in (counts + 1) * apart)
+    length, width = (float(v) for v in (counts + 1) * distance)
     sketch = Sketch((length, width))
     for i in range(1, int(counts[0]) + 1):
         for k in range(1, int(counts[1]) + 1):
-            x, y = i * apart[0] - 0.5 * side, k * apart[1] - 0.5 * side
+            x, y = i * distance[0] - 0.5 * side, k * distance[1] - 0.5 * side
             sketch.blocks.append((float(x), float(y), float(x + side), float(y + side)))
     ramp = float(random.uniform(0.2, 0.6)) * length
     sketch.walls += [(ramp, width - 2.6, ramp + 6.0, width - 2.6)]
@@ -280,15 +283,15 @@ def draw_plan(kind: str, seed: tuple[int, ...]) -> Plan:
     solid = [_box(*block) for block in sketch.blocks]
     lines = np.array(sketch.walls).reshape(-1, 2, 2)
     plan = SegmentMap.from_polygons([sketch.outline], solid, lines)
-    shut = np.array([d for d in sketch.doors if random.random() < 0.4]).reshape(-1, 2, 2)
-    kept = lines[random.random(len(lines)) >= 0.05]  # the others are of glass
+    closed = np.array([d for d in sketch.doors if random.random() < 0.4]).reshape(-1, 2, 2)
+    opaque = lines[random.random(len(lines)) >= 0.05]  # the others are of glass
     things = [*solid, *_furniture(plan, random)]
-    reality = SegmentMap.from_polygons([sketch.outline], things, np.concatenate([kept, shut]))
+    reality = SegmentMap.from_polygons([sketch.outline], things, np.concatenate([opaque, closed]))
     scale = 1.01 if random.random() < 1.0 / 3.0 else 1.0
     walls = plan.walls.reshape(-1, 2, 2)
     built = OccupancyMap.from_segments(walls, RESOLUTION)
-    drawn = built if scale == 1.0 else OccupancyMap.from_segments(scale * walls, RESOLUTION)
-    return Plan(kind, built, _worn(drawn, random), reality, scale)
+    mapped = built if scale == 1.0 else OccupancyMap.from_segments(scale * walls, RESOLUTION)
+    return Plan(kind, built, _with_faults(mapped, random), reality, scale)
 
 
 def _box(low_x: float, low_y: float, high_x: float, high_y: float) -> FloatArray:
@@ -296,22 +299,20 @@ def _box(low_x: float, low_y: float, high_x: float, high_y: float) -> FloatArray
 
 
 def _furniture(plan: SegmentMap, random: Random) -> list[FloatArray]:
-    """Boxes, and people as squares of half a metre: one thing on 10 to 40 m², clear of walls."""
+    """Return boxes and people clear of walls, one on 10 to 40 m²; people are squares of 0.44 m."""
     low, high = plan.bounds
     count = float(np.prod(high - low)) / float(random.uniform(10.0, 40.0))
-    found = []
+    boxes = []
     for _ in range(round(count)):
         half = np.array([0.22, 0.22]) if random.random() < 0.3 else random.uniform(0.15, 0.6, 2)
-        centre, turn = random.uniform(low + 0.5, high - 0.5), random.uniform(0.0, np.pi)
+        centre, angle = random.uniform(low + 0.5, high - 0.5), random.uniform(0.0, np.pi)
         if plan.contains(centre) and plan.clearance(centre) > np.hypot(*half) + 0.05:
-            c, s = np.cos(turn), np.sin(turn)
-            corners = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]) * half
-            found.append(centre + corners @ np.array([[c, s], [-s, c]]))
-    return found
+            boxes.append(rotated_box(centre, half, angle))
+    return boxes
 
 
-def _worn(world: OccupancyMap, random: Random) -> OccupancyMap:
-    """The map as a robot made it: some cells of walls are unknown, some free ones are occupied."""
+def _with_faults(world: OccupancyMap, random: Random) -> OccupancyMap:
+    """Return a map with faults: some wall cells are unknown, some free cells are occupied."""
     cells = world.cells.copy()
     lost = (cells == Cell.OCCUPIED) & (random.random(cells.shape) < 0.02)
     specks = (cells == Cell.FREE) & (random.random(cells.shape) < 1e-4)

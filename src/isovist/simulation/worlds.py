@@ -1,6 +1,6 @@
-"""Generated worlds: an office floor, and a hall that looks the same after half a turn.
+"""Generate office floors, similar floors of a building, and a hall that is symmetric.
 
-The office has corridors, rooms with doors and columns, and furniture that its plan lacks; all
+An office has corridors, rooms with doors and columns, and furniture that its plan lacks. All
 lengths are in m.
 """
 
@@ -15,6 +15,8 @@ from isovist.maps.surfaces.segment_map import SegmentMap
 
 DOOR = 0.9  # m
 CORRIDOR = 2.0  # m
+MAX_WALL_GAP = 1e-3
+"""Walls nearer to each other than this, in m, are the same."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +131,7 @@ class Drawing:
         self.rooms.append(Room((x, stop, low, high), above, *own))
 
     def _build_in(self, left: float, right: float, low: float, high: float, back: float) -> None:
-        """What makes a room unlike its neighbours: columns at the walls, perhaps a partition."""
+        """Add columns at the walls, and perhaps a partition, so that rooms differ."""
         for _ in range(int(self.rng.integers(2, 5))):
             width, depth = self.rng.uniform(0.3, 0.9), self.rng.uniform(0.2, 0.5)
             if self.rng.random() < 0.5:  # at the left or right wall
@@ -151,9 +153,9 @@ class Drawing:
         x = float(self.rng.uniform(0.5, 4.0))
         while x < length - 1.0:
             width, depth = float(self.rng.uniform(0.2, 0.6)), float(self.rng.uniform(0.12, 0.4))
-            near = self.rng.random() < 0.5
-            at = low if near else low + CORRIDOR
-            to = at + depth if near else at - depth
+            is_low = self.rng.random() < 0.5
+            at = low if is_low else low + CORRIDOR
+            to = at + depth if is_low else at - depth
             corners = [(x, at), (x, to), (x + width, to), (x + width, at)]
             doors = [door for door, wall in self.doors if wall == at]
             if not any(x < door + DOOR + 0.3 and x + width > door - 0.3 for door in doors):
@@ -161,17 +163,75 @@ class Drawing:
             x += float(self.rng.uniform(1.0, 4.0))
 
     def _furnish(self, left: float, right: float, low: float, high: float) -> None:
-        """Up to four tables and shelves, turned at random, clear of the walls."""
+        """Add up to four tables and shelves, turned at random, clear of the walls."""
         for _ in range(int(self.rng.integers(0, 5))):
             half = self.rng.uniform((0.2, 0.15), (0.7, 0.4))
             reach = float(np.hypot(*half)) + 0.1
             if right - left < 2.0 * reach or high - low < 2.0 * reach:
                 continue
             centre = self.rng.uniform((left + reach, low + reach), (right - reach, high - reach))
-            turn = self.rng.uniform(0.0, np.pi)
-            c, s = np.cos(turn), np.sin(turn)
-            corners = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]) * half
-            self.boxes.append(centre + corners @ np.array([[c, s], [-s, c]]))
+            self.boxes.append(rotated_box(centre, half, self.rng.uniform(0.0, np.pi)))
+
+
+def rotated_box(centre: FloatArray, half: FloatArray, angle: float) -> FloatArray:
+    """Return the corners of a box of half lengths `half`, turned about its centre by `angle`."""
+    c, s = np.cos(angle), np.sin(angle)
+    corners = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]) * half
+    return centre + corners @ np.array([[c, s], [-s, c]])
+
+
+def similar_floors(
+    seed: int = 0, count: int = 5, *, rebuilt: float = 0.5, length: float = 40.0, rows: int = 4
+) -> list[OfficeFloor]:
+    """Generate floors of one building that share most walls; some rooms of each are rebuilt.
+
+    A rebuilt room has another door, other columns at its walls and perhaps a partition.
+
+    Args:
+        seed: Seed of the random generator.
+        count: Number of floors.
+        rebuilt: Share of the rooms of a floor that are rebuilt.
+        length: Length of the floors along x, in m.
+        rows: Rows of rooms, as in `office_floor`.
+    """
+    return [
+        _rebuild(draw_floor(seed, length, rows), np.random.default_rng([seed, k]), rebuilt)
+        for k in range(count)
+    ]
+
+
+def _rebuild(drawing: Drawing, rng: np.random.Generator, share: float) -> OfficeFloor:
+    count = len(drawing.rooms)
+    numbers = rng.permutation(count)[: round(share * count)]
+    rooms = drawing.rooms
+    walls = [list(drawing.walls[room.walls]) for room in rooms]
+    columns = [list(drawing.columns[room.columns]) for room in rooms]
+    room_walls = {k for room in drawing.rooms for k in range(room.walls.start, room.walls.stop)}
+    room_columns = {
+        k for room in drawing.rooms for k in range(room.columns.start, room.columns.stop)
+    }
+    for k in map(int, numbers):
+        room, new = drawing.rooms[k], Drawing(rng)
+        new.add_room(*room.sides, room.above)
+        walls[k], columns[k] = new.walls, new.columns
+    drawing.walls = [wall for k, wall in enumerate(drawing.walls) if k not in room_walls] + [
+        wall for part in walls for wall in part
+    ]
+    drawing.columns = [c for k, c in enumerate(drawing.columns) if k not in room_columns] + [
+        column for part in columns for column in part
+    ]
+    return drawing.floor()
+
+
+def shared_wall_share(floor: OfficeFloor, other: OfficeFloor) -> float:
+    """Return the share of the walls of a plan, by length, that another plan has too."""
+    import shapely
+
+    walls, other_walls = (
+        shapely.union_all(shapely.linestrings(plan.walls.reshape(-1, 2, 2)))
+        for plan in (floor.plan, other.plan)
+    )
+    return float(walls.intersection(other_walls.buffer(MAX_WALL_GAP)).length / walls.length)
 
 
 def twofold_hall(

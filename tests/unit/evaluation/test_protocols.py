@@ -35,7 +35,7 @@ from isovist.evaluation import (
 from isovist.maps import standing_cells
 from isovist.poses import way_of, wrap_angle
 from isovist.sensing import Placement
-from isovist.simulation import HEIGHT, shared, storeys
+from isovist.simulation import HEIGHT, shared_wall_share, similar_floors
 from isovist.tracking import Update
 
 pytestmark = pytest.mark.slow
@@ -86,10 +86,12 @@ def test_there_is_standing_room_only_in_the_largest_part():
 
 
 def test_storeys_share_most_of_their_walls():
-    floors, again = (storeys(1, 3, length=30.0) for _ in range(2))
-    common = [shared(a, b) for a, b in zip(floors, [*floors[1:], floors[0]], strict=True)]
+    floors, again = (similar_floors(1, 3, length=30.0) for _ in range(2))
+    common = [
+        shared_wall_share(a, b) for a, b in zip(floors, [*floors[1:], floors[0]], strict=True)
+    ]
     assert 0.75 < min(common) <= max(common) < 0.85
-    assert all(shared(a, b) == 1.0 for a, b in zip(floors, again, strict=True))
+    assert all(shared_wall_share(a, b) == 1.0 for a, b in zip(floors, again, strict=True))
 
 
 @pytest.mark.parametrize("site", SITES.values(), ids=SITES)

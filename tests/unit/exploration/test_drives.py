@@ -18,7 +18,7 @@ from isovist.simulation import RobotSettings, explore, lost_start, twofold_hall
 
 pytestmark = pytest.mark.slow
 
-BODY, STRIDE = RobotSettings().body[0], RobotSettings().stride[0]
+BODY, STRIDE = RobotSettings().radius_m, RobotSettings().max_stride_m
 SENSORS = {
     "plane": LIDAR,
     "space": iv.SpinningLidar(8, azimuths=180, range_max=3.0, noise=0.02),

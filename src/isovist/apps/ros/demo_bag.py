@@ -22,7 +22,7 @@ from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.poses import Pose
 from isovist.sensing.drift import Drift
 from isovist.sensing.scan import Scan
-from isovist.simulation.demo import CLEARANCE, LIDAR, somewhere
+from isovist.simulation.demo import CLEARANCE, LIDAR, random_pose
 from isovist.simulation.worlds import office_floor
 
 STEPS_PER_S = 50
@@ -69,7 +69,7 @@ def write_demonstration(
     writer = BagWriter(path)
     write_map(world, plan)
     ground, odom, robot, sensor = FRAMES
-    truth, odometry, drift, scans = somewhere(floor.reality, random), Pose(), Drift(), 0
+    truth, odometry, drift, scans = random_pose(floor.reality, random), Pose(), Drift(), 0
     static = messages.transforms_message(MOUNT, START, robot, sensor)
     writer.write(TOPICS["tf_static"], START * 10**9, static)
     writer.write(TOPICS["map"], START * 10**9, messages.map_message(world, START, ground))

@@ -12,7 +12,7 @@ import isovist as iv
 from isovist.apps.ros.demo_bag import MOUNT, STEPS_PER_S, STEPS_PER_SCAN, motion_of
 from isovist.apps.studio.session_store import Named, SessionStore, Site
 from isovist.sensing.scan_set import ScanSet
-from isovist.simulation import HEIGHT, office_floor, somewhere, twofold_hall
+from isovist.simulation import HEIGHT, office_floor, random_pose, twofold_hall
 from isovist.simulation.demo import CEILING, LIDAR
 from isovist.simulation.worlds import OfficeFloor
 
@@ -48,7 +48,7 @@ def building() -> Site:
 def drive() -> iv.Log:
     """Simulate a drive through the office, recorded by a robot with drifting odometry."""
     world, random, drift = floor().reality, np.random.default_rng(SEED), iv.Drift()
-    truth, odometry = somewhere(world, random), iv.Pose()
+    truth, odometry = random_pose(world, random), iv.Pose()
     ranges, sensor_poses, odometry_rows = [], [], []
     for k in range(int(DRIVE_S * STEPS_PER_S)):
         if k % STEPS_PER_SCAN == 0:

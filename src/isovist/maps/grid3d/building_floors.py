@@ -85,5 +85,5 @@ def _levels_of(world: VoxelMap, low: int, high: int) -> VoxelMap:
 def __getattr__(name: str) -> Any:
     """Return a function by its earlier name."""
     if name == "storeys":
-        return globals()[todays_name(name)]
+        return globals()[todays_name(name, globals())]
     raise AttributeError(name)

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 import typer
 
 
-def number(unit: str, text: str, *names: str, default: str | bool = True, least: Any = None) -> Any:
+def number(
+    unit: str, text: str, *names: str, default: str | bool = True, minimum: Any = None
+) -> Any:
     """Return an option that takes a number.
 
     Args:
@@ -15,9 +17,9 @@ def number(unit: str, text: str, *names: str, default: str | bool = True, least:
         text: What the number is, as a sentence.
         names: Names of the option, if its parameter is called otherwise.
         default: What is used when the option is not given, if that is not the default value.
-        least: Smallest valid value.
+        minimum: Smallest valid value.
     """
-    return typer.Option(*names, metavar=unit, help=text, show_default=default, min=least)
+    return typer.Option(*names, metavar=unit, help=text, show_default=default, min=minimum)
 
 
 def choice(values: Sequence[str], text: str, *names: str, default: str | bool = True) -> Any:
@@ -49,14 +51,14 @@ def height(default: str | bool = True) -> Any:
 
 def rings(note: str = "") -> Any:
     """Return the option `--rings`, with a note on the elevations of the rings."""
-    return number("N", f"3D: number of rings of the lidar{note}.", "--rings", least=1)
+    return number("N", f"3D: number of rings of the lidar{note}.", "--rings", minimum=1)
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object per update.")]
 Figure = Annotated[Path | None, figure()]
 Seed = Annotated[
-    int, number("N", "Random seed: the same seed gives the same result.", "--seed", least=0)
+    int, number("N", "Random seed: the same seed gives the same result.", "--seed", minimum=0)
 ]
 Port = Annotated[
     int, typer.Option(metavar="N", min=0, max=65535, help="Port to listen on; 0 picks a free one.")
@@ -111,7 +113,7 @@ ScanFile = Annotated[
     Path,
     typer.Argument(metavar="SCAN", help="Scan: .json, .npz, .csv or a bag; in 3D a point cloud."),
 ]
-LastScans = Annotated[int, number("N", "Localize the last N scans together.", "--scans", least=1)]
+LastScans = Annotated[int, number("N", "Localize the last N scans together.", "--scans", minimum=1)]
 ScanDistance = Annotated[
     float, number("M", "Minimum distance between --scans, in m.", "--min-distance")
 ]
