@@ -60,36 +60,22 @@ class Publisher:
     def _publish_answer(self, time: float, answer: Belief | Answer, odometry: Pose) -> None:
         """Publish the answer to a scan."""
         self.last = answer
-        best, frame = answer.best, self.map_frames.frame_of(answer.map)
-        values = {"reasons": ",".join(answer.reasons), **({} if best is None else _values(best))}
-        if answer.map is not None:
-            values |= {"map": answer.map, "loaded": self.map_frames.name or ""}
-        if isinstance(answer, Belief):
-            values |= {
-                "lambda_min": f"{answer.least:.6g}",
-                "travelled_m": f"{answer.travelled:.3f}",
-            }
-        is_other_loaded = self.map_frames.is_other_loaded(answer.map)
-        words = answer.advice
-        if is_other_loaded and answer.verdict is Verdict.UNIQUE:
-            words += (
-                f" It is on {answer.map}, but {self.map_frames.name} is loaded. Load {answer.map}."
-            )
-        self._publish_verdict(time, answer.verdict, words, values, frame)
+        frame = self.map_frames.frame_of(answer.map)
+        self._publish_verdict(time, answer.verdict, *self._status(answer), frame)
         estimates = [estimate for estimate in answer.estimates if estimate.map == answer.map]
         self._out["rivals"](messages.poses_message(estimates[1:], time, frame))
         self._out["markers"](messages.markers_message(estimates, time, frame))
         if answer.verdict is Verdict.LOST:
             self._last_pose = None
-        if answer.verdict is not Verdict.UNIQUE or best is None:
+        if answer.verdict is not Verdict.UNIQUE or answer.best is None:
             return
-        message = messages.stamped_pose(best, time, frame)
-        pose = best.pose if isinstance(best.pose, Pose) else best.pose.flat
+        message = messages.stamped_pose(answer.best, time, frame)
         if "pose" in self._out:
             self._out["pose"](message)
-        if is_other_loaded:  # nobody could use it in the frame of another map
+        if self.map_frames.is_other_loaded(answer.map):  # of no use in the frame of another map
             self._last_pose = None
             return
+        pose = answer.best.pose if isinstance(answer.best.pose, Pose) else answer.best.pose.flat
         if "tf" in self._out:
             link = pose @ odometry.inverse
             self._out["tf"](messages.transforms_message(link, time, frame, self._odom_frame))
@@ -101,6 +87,20 @@ class Publisher:
             self.watchdog.reset()
             self._out["initialpose"](message)
             log.info("the robot is at x %.2f m, y %.2f m, yaw %.2f rad", *pose.vector)
+
+    def _status(self, answer: Belief | Answer) -> tuple[str, dict[str, str]]:
+        """Return text and values of the diagnostic status of an answer."""
+        text, loaded = answer.advice, self.map_frames.name
+        values = {"reasons": ",".join(answer.reasons)}
+        values |= {} if answer.best is None else _values(answer.best)
+        if answer.map is not None:
+            values |= {"map": answer.map, "loaded": loaded or ""}
+        if isinstance(answer, Belief):
+            values["lambda_min"] = f"{answer.least:.6g}"
+            values["travelled_m"] = f"{answer.travelled:.3f}"
+        if answer.verdict is Verdict.UNIQUE and self.map_frames.is_other_loaded(answer.map):
+            text += f" It is on {answer.map}, but {loaded} is loaded. Load {answer.map}."
+        return text, values
 
     def _is_news(self, pose: Pose, odometry: Pose, answer: Belief | Answer) -> bool:
         """Return whether to publish a unique pose: odometry did not lead there."""
