@@ -80,6 +80,7 @@ from isovist.paper.localizer import PaperLocalizer as PaperLocalizer
 from isovist.paper.localizer import make_basis as make_basis
 from isovist.paper.localizer import sensor_layer as sensor_layer
 from isovist.paper.localizer import view_of as view_of
+from isovist.paper.report.theory_figures import draw_basis_over_map as draw_basis_over_map
 from isovist.paper.settings import BoundSettings as BoundSettings
 from isovist.paper.stability import displacement as displacement
 from isovist.paper.stability import least_total as least_total
