@@ -22,7 +22,8 @@ from isovist.atlas.matching.beams import Beams
 from isovist.localization.ceilings import FRONTIERS, WALLS, Ceilings
 from isovist.localization.complete import UNITS, Survivors, complete
 from isovist.localization.settings import LocalizationSettings, ProofSettings
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.cells import Cell
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose, unit_vectors, wrap_angle
 from isovist.sensing.scan import Scan
 

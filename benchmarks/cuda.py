@@ -27,7 +27,8 @@ from isovist.compute.requests import RaySet
 from isovist.localization.complete import complete
 from isovist.localization.settings import LocalizationSettings, ProofSettings
 from isovist.localization.workers import Workers
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.cells import Cell
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.sweep.sweep2d import RangeSum, without_negligible
 from isovist.poses import unit_vectors
 from isovist.sensing.models.lidar2d import Lidar

@@ -25,7 +25,8 @@ import numpy as np
 import isovist as iv
 from isovist.arrays import FloatArray
 from isovist.atlas.base import Atlas
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.cells import Cell
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.simulate import random_scans

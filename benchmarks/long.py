@@ -18,7 +18,8 @@ import numpy as np
 
 import isovist as iv
 from benchmarks.growth import PITCH, Tile, in_process, peak, tile, timed
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.cells import Cell
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose
 
 TENTHS = 10

@@ -23,7 +23,8 @@ from benchmarks.building import building
 from isovist.arrays import FloatArray
 from isovist.compute.grids.sweep2d import sweep_all
 from isovist.compute.rays.grid2d import cast_rays
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.cells import Cell
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.sweep.sweep2d import RangeSum, _axes, describe_field, free_nodes, sweep_ranges
 
 RESOLUTION = 0.05

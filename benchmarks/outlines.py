@@ -28,7 +28,8 @@ from isovist.localization.locate import locate
 from isovist.localization.outlines import likely
 from isovist.localization.search import LIKELY, best_headings
 from isovist.localization.settings import LocalizationSettings
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.cells import Cell
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing.models.simulate import Placement, random_scans
 from isovist.sensing.scan import Scan

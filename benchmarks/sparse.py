@@ -26,7 +26,7 @@ from isovist.compute.infra import threads
 from isovist.io.maps.read import read_map
 from isovist.localization import look
 from isovist.localization.judge import is_same
-from isovist.maps.grid2d.occupancy_map import Cell
+from isovist.maps.cells import Cell
 from isovist.sensing.models.simulate import random_scans
 
 CHANGES = {"as it is": (0.0, 0.0), "a little": (0.03, 0.05), "much": (0.08, 0.15)}

@@ -23,7 +23,8 @@ from isovist.io.maps.read import read_map
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.cells import Cell
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose, pose_error
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.simulation.worlds import office_floor

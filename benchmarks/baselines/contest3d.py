@@ -26,7 +26,7 @@ from isovist.io.logs.kitti import is_kitti
 from isovist.io.logs.pose_files import read_poses
 from isovist.io.maps.read import is_cloud
 from isovist.io.scans.read import CLOUD, read_scan
-from isovist.maps.grid2d.occupancy_map import Cell
+from isovist.maps.cells import Cell
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import Pose3, way_of
 from isovist.sensing.cloud_scan import CloudScan

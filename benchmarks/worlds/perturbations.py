@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from isovist.errors import InputError
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.cells import Cell
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.sensing.scan import Scan
 
 PEOPLE = 3

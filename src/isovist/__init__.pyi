@@ -32,7 +32,7 @@ from isovist.localization.reasons import Reason as Reason
 from isovist.localization.region import Region as Region
 from isovist.localization.settings import LocalizationSettings as LocalizationSettings
 from isovist.localization.settings import ProofSettings as ProofSettings
-from isovist.maps.grid2d.occupancy_map import Cell as Cell
+from isovist.maps.cells import Cell as Cell
 from isovist.maps.grid2d.occupancy_map import OccupancyMap as OccupancyMap
 from isovist.maps.grid3d.voxel_map import VoxelMap as VoxelMap
 from isovist.maps.surfaces.mesh_map import MeshMap as MeshMap

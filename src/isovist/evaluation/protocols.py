@@ -22,7 +22,8 @@ from isovist.evaluation.settings import PROTOCOL
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
 from isovist.maps.base import Map
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.cells import Cell
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.maps.kinds import AnyMap
 from isovist.poses import AnyPose, Pose

@@ -17,8 +17,9 @@ from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.atlas.data.surfaces import bare_walls
 from isovist.errors import InputError
 from isovist.exploration.settings import ExplorationSettings
+from isovist.maps.cells import Cell
 from isovist.maps.floor import floor_levels
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan

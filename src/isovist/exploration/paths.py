@@ -18,7 +18,8 @@ from isovist.atlas.data.surfaces import bare_walls, bridge_gaps
 from isovist.errors import InputError
 from isovist.exploration.level import Level
 from isovist.exploration.settings import ExplorationSettings
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.cells import Cell
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing.scan import Scan
 from isovist.settings import checked_settings

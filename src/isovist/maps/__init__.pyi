@@ -1,4 +1,8 @@
 from isovist.maps.base import Ending as Ending
+from isovist.maps.cells import Cell as Cell
+from isovist.maps.cells import distance_to_walls as distance_to_walls
+from isovist.maps.cells import surface as surface
+from isovist.maps.cells import wall_faces as wall_faces
 from isovist.maps.cloud import Cloud as Cloud
 from isovist.maps.floor import close_floor as close_floor
 from isovist.maps.floor import floor_levels as floor_levels
@@ -7,9 +11,6 @@ from isovist.maps.floor import standing_places as standing_places
 from isovist.maps.grid2d.distance import distance_to as distance_to
 from isovist.maps.grid2d.distance import king_moves as king_moves
 from isovist.maps.grid2d.mapping import classify as classify
-from isovist.maps.grid2d.occupancy_map import Cell as Cell
-from isovist.maps.grid2d.occupancy_map import distance_to_walls as distance_to_walls
-from isovist.maps.grid2d.occupancy_map import wall_faces as wall_faces
 from isovist.maps.grid3d.blocks import BlockGrid as BlockGrid
 from isovist.maps.grid3d.building_floors import building_floors as building_floors
 from isovist.maps.grid3d.grids import DenseGrid as DenseGrid
@@ -18,7 +19,6 @@ from isovist.maps.grid3d.ray_fields import WallDistances as WallDistances
 from isovist.maps.sweep.sweep2d import RangeSum as RangeSum
 from isovist.maps.sweep.sweep2d import describe_field as describe_field
 from isovist.maps.sweep.sweep2d import free_nodes as free_nodes
-from isovist.maps.sweep.sweep2d import surface as surface
 from isovist.maps.sweep.sweep2d import sweep_ranges as sweep_ranges
 from isovist.maps.sweep.sweep2d import without_negligible as without_negligible
 from isovist.maps.sweep.sweep3d import VoxelSweep as VoxelSweep

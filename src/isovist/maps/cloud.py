@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.arrays import FloatArray, readonly
-from isovist.maps.grid2d.occupancy_map import Cell
+from isovist.maps.cells import Cell
 from isovist.maps.grid3d.voxel_map import VoxelMap, check_points
 from isovist.maps.settings import CloudSettings
 

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from isovist.arrays import BoolArray, FloatArray, IntArray
 from isovist.errors import InputError
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.cells import Cell
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.grid3d.grids import grid_of_walls
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.maps.settings import FloorSettings

@@ -12,7 +12,7 @@ import numpy as np
 from isovist.arrays import FloatArray, IntArray, as_floats, once_for_each, readonly
 from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose3
-from isovist.sensing.scan import (
+from isovist.sensing.range_checks import (
     MIN_RANGE,
     as_strengths,
     check_limits,

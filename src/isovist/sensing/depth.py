@@ -9,18 +9,16 @@ to the right, down and ahead.  Scans look ahead along x with y to the left and z
 (z, −(u − c_x) z/f_x, −(v − c_y) z/f_y).  Depths of 0, NaN or infinity are missing.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import ArrayLike, FloatArray, as_floats, check_whole
 from isovist.errors import InputError
+from isovist.poses import AnyPose, Pose3
+from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.settings import DepthSettings
-
-if TYPE_CHECKING:
-    from isovist.poses import AnyPose
-    from isovist.sensing.cloud_scan import CloudScan
 
 SETTINGS = DepthSettings()
 MILLIMETRES = 1000.0
@@ -49,8 +47,6 @@ def cloud_of_depth(
         roll: Roll of the robot against gravity, in rad.
         pitch: Pitch of the robot against gravity, in rad.
     """
-    from isovist.sensing.scan import Scan
-
     raw = np.asarray(image)
     if raw.ndim != 2 or raw.size == 0 or raw.dtype.kind not in "iuf":
         raise InputError(
@@ -69,8 +65,9 @@ def cloud_of_depth(
     right, down = (u - cx) / fx * z, ((v - cy) / fy)[:, None] * z
     points = np.stack([z, -right, -down], axis=-1).reshape(-1, 3)
     valid = np.isfinite(points).all(axis=1) & (points[:, 0] > 0.0)
-    return Scan.from_points(
-        points[valid], range_max=range_max, T_robot_sensor=T_robot_sensor, roll=roll, pitch=pitch
+    mount = Pose3() if T_robot_sensor is None else Pose3.lifted(T_robot_sensor)
+    return CloudScan(
+        points[valid], range_max=range_max, T_robot_sensor=mount, roll=roll, pitch=pitch
     )
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.cells import Cell
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.simulation.worlds import DOOR, draw_floor, rotated_box
 

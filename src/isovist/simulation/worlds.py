@@ -10,7 +10,8 @@ import numpy as np
 
 from isovist.arrays import FloatArray
 from isovist.errors import InputError
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.cells import Cell
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.surfaces.segment_map import SegmentMap
 
 DOOR = 0.9  # m

@@ -47,7 +47,8 @@ from isovist.compute.requests import (
     ScoreRequest,
 )
 from isovist.errors import InputError
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap, distance_to_walls
+from isovist.maps.cells import Cell, distance_to_walls
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.sweep.sweep2d import RangeSum, free_nodes, without_negligible
 from isovist.poses import Pose, unit_vectors
 from isovist.sensing.scan import Scan

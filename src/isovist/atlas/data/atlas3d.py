@@ -30,8 +30,8 @@ from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.basis.directional_basis import DirectionalBasis
 from isovist.compute.requests import BeamRatings, empty_ratings
 from isovist.errors import InputError
+from isovist.maps.cells import Cell, checked_cells
 from isovist.maps.floor import close_floor, floor_levels
-from isovist.maps.grid2d.occupancy_map import Cell, checked_cells
 from isovist.maps.grid3d.blocks import BlockGrid
 from isovist.maps.grid3d.grids import DenseGrid, Grid
 from isovist.maps.grid3d.ray_fields import RayGrid, WallDistances

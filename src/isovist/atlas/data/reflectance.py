@@ -29,7 +29,8 @@ from isovist.atlas.base import FAR, MAJORITY
 from isovist.atlas.settings import BeamModel, ReflectanceSettings
 from isovist.compute.likelihood.beam_model import EXPLAINED
 from isovist.maps.base import Ending
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.cells import Cell
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.maps.sweep.sweep2d import sweep_ranges
 from isovist.poses import unit_vectors

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from isovist.arrays import IntArray
 from isovist.errors import FileError
 from isovist.io.settings import LIMITS
-from isovist.maps.grid2d.occupancy_map import Cell
-from isovist.maps.grid3d.voxel_map import MAX_CELLS, VoxelMap
+from isovist.maps.cells import Cell
+from isovist.maps.grid3d.grids import MAX_CELLS
+from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.storage.files import PathLike, as_file_error, quote, read_bytes
 
 _FIRST_LINES = {b"# Octomap OcTree binary file": True, b"# Octomap OcTree file": False}

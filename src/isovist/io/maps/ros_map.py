@@ -32,7 +32,8 @@ from isovist.errors import FileError, InputError
 from isovist.io.maps.images import Brightness, read_brightness
 from isovist.io.plain_yaml import read_yaml
 from isovist.io.settings import LIMITS
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.cells import Cell
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose
 from isovist.storage.files import MAX_COORDINATE, PathLike, quote, replace_files
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats
 from isovist.errors import InputError
-from isovist.maps.grid2d.occupancy_map import Cell
+from isovist.maps.cells import Cell
 from isovist.poses import unit_vectors
 
 MARGIN_CELLS = 2

@@ -12,7 +12,7 @@ import numpy as np
 
 from isovist.arrays import IntArray
 from isovist.errors import InputError
-from isovist.maps.grid2d.occupancy_map import Cell
+from isovist.maps.cells import Cell
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.maps.settings import BuildingFloorSettings
 from isovist.renamed import todays_name

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import IntArray, readonly, restore
-from isovist.maps.grid2d.occupancy_map import neighbours
+from isovist.errors import InputError
+from isovist.maps.cells import neighbours
 from isovist.maps.grid3d.blocks import FREE, OCCUPIED, UNKNOWN, BlockGrid, Shape
 
 MAX_DENSE_CELLS = 1 << 27
@@ -90,3 +91,18 @@ def grid_of_walls(walls: IntArray, shape: Shape) -> Grid:
     cells = np.zeros(levels * rows * columns, dtype=np.uint8)
     cells[walls] = OCCUPIED
     return DenseGrid(readonly(cells.reshape(shape)))
+
+
+MAX_CELLS = 1 << 30
+
+
+def check_size(shape: tuple[int, ...], source: str) -> None:
+    """Check that a grid has no more cells than allowed; `source` names what to cut if so."""
+    levels, rows, columns = shape
+    if float(levels) * rows * columns > MAX_CELLS:
+        raise InputError(
+            f"The map would have {columns} × {rows} × {levels} cells, and the most is "
+            f"{MAX_CELLS}. Take a coarser `resolution` or cut the {source}.",
+            code="too_large",
+            field="resolution",
+        )

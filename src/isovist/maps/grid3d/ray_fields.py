@@ -18,7 +18,7 @@ from isovist.compute.grids.layout import (
     UNKNOWN_ROW,
 )
 from isovist.errors import InputError
-from isovist.maps.grid2d.occupancy_map import NO_WALL, distance_to_walls, ray_codes
+from isovist.maps.cells import NO_WALL, distance_to_walls, ray_codes
 from isovist.maps.grid3d.blocks import UNKNOWN, BlockGrid, Shape
 from isovist.maps.grid3d.grids import DenseGrid, Grid
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from isovist.arrays import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly, restore
 from isovist.errors import InputError
 from isovist.maps.base import Hits
-from isovist.maps.grid2d.occupancy_map import (
+from isovist.maps.cells import (
     Cell,
     as_points,
     cast_grid_rays,
@@ -26,7 +26,13 @@ from isovist.maps.grid2d.occupancy_map import (
     checked_reflectance,
 )
 from isovist.maps.grid3d.blocks import Shape, blocks_of
-from isovist.maps.grid3d.grids import MAX_DENSE_CELLS, Grid, grid_of_cells, grid_of_walls
+from isovist.maps.grid3d.grids import (
+    MAX_DENSE_CELLS,
+    Grid,
+    check_size,
+    grid_of_cells,
+    grid_of_walls,
+)
 from isovist.maps.grid3d.ray_fields import RayGrid
 from isovist.maps.settings import CloudSettings
 from isovist.renamed import accept_old_names
@@ -34,7 +40,6 @@ from isovist.renamed import accept_old_names
 if TYPE_CHECKING:
     from isovist.maps.surfaces.mesh_map import MeshMap
 
-MAX_CELLS = 1 << 30
 CLOUDS = CloudSettings()
 MAX_INDEX = 2.0**53
 """Cells from the origin: beyond it floats do not tell one from the next."""
@@ -288,15 +293,3 @@ def check_points(points: ArrayLike) -> FloatArray:
             code="too_large",
         )
     return p
-
-
-def check_size(shape: tuple[int, ...], source: str) -> None:
-    """Check that a grid has no more cells than allowed; `source` names what to cut if so."""
-    levels, rows, columns = shape
-    if float(levels) * rows * columns > MAX_CELLS:
-        raise InputError(
-            f"The map would have {columns} × {rows} × {levels} cells, and the most is "
-            f"{MAX_CELLS}. Take a coarser `resolution` or cut the {source}.",
-            code="too_large",
-            field="resolution",
-        )

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import FloatArray
-from isovist.maps.grid2d.occupancy_map import Cell
-from isovist.maps.grid3d.voxel_map import check_size
+from isovist.maps.cells import Cell
+from isovist.maps.grid3d.grids import check_size
 from isovist.maps.surfaces.mesh_map import MeshMap
 
 MARGIN = 1.5

@@ -25,7 +25,7 @@ from isovist.arrays import (
 )
 from isovist.errors import InputError
 from isovist.maps.base import Hits
-from isovist.maps.grid2d.occupancy_map import as_points, check_length
+from isovist.maps.cells import as_points, check_length
 from isovist.maps.surfaces.edges import Edges
 from isovist.renamed import accept_old_names
 

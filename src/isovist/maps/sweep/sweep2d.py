@@ -24,13 +24,8 @@ from isovist.compute.registry import active_backend
 from isovist.compute.requests import DescribeNodesRequest, RaySet, RaySignal
 from isovist.errors import InputError
 from isovist.maps.base import Ending
-from isovist.maps.grid2d.occupancy_map import (
-    Cell,
-    OccupancyMap,
-    check_length,
-    check_reach,
-    neighbours,
-)
+from isovist.maps.cells import Cell, Runs, check_length, check_reach
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.grid3d.voxel_map import VoxelMap
 
 Transform = Literal["linear", "logarithmic", "saturating"]
@@ -39,8 +34,6 @@ MEASURED_ENDINGS = (Ending.WALL, Ending.MAXIMUM)
 # Directions are swept 64 at a time, so that F is read and written less often; fewer, but at least
 # 16, if whole columns are stored and would take more than this.
 BLOCK_BYTES = 1 << 26
-
-Runs = tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,33 +341,6 @@ def _axis(
         nodes=cells,
         slots=order,
     )
-
-
-def runs_of(cells: NDArray[np.uint8]) -> tuple[Runs, Runs]:
-    """Return the runs of cells and map edge that rays can meet, along rows and along columns.
-
-    These have a face to a free cell; see `sweep_one`.
-    """
-    skin = surface(cells)
-    return _runs(skin), _runs(np.ascontiguousarray(skin.T))
-
-
-def _runs(surface_codes: NDArray[np.uint8]) -> Runs:
-    skin = np.pad(surface_codes, ((0, 0), (1, 1)))
-    rows, cols = np.nonzero(skin[:, 1:] != skin[:, :-1])
-    codes = skin[rows, cols + 1]
-    begins = np.flatnonzero(codes)
-    start = np.searchsorted(rows[begins], np.arange(len(skin) + 1))
-    return start, cols[begins] - 1, cols[begins + 1] - 1, codes[begins]
-
-
-def surface(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return codes of cells with a face to a free cell, 0 for others, with a border of one.
-
-    Codes are 1 wall, 2 unknown, 3 edge.
-    """
-    codes = np.pad(cells, 1, constant_values=3)
-    return codes * neighbours(codes == Cell.FREE, corners=False)
 
 
 def reach_in_cells(world: OccupancyMap | VoxelMap, maximum: float) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from isovist.arrays import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly
 from isovist.errors import InputError
-from isovist.maps.grid2d.occupancy_map import Cell
+from isovist.maps.cells import Cell
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.maps.sweep.sweep2d import (
     BLOCK_BYTES,

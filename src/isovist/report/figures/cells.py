@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import FloatArray
-from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.cells import Cell
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import unit_vectors
 from isovist.report.figures.figures import SECOND, show_between
 from isovist.report.settings import FIGURE

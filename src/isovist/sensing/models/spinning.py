@@ -9,7 +9,7 @@ from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.poses import AnyPose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.models.lidar2d import (
+from isovist.sensing.models.beams import (
     check_beams,
     check_faults,
     check_view,
