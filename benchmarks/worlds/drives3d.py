@@ -14,8 +14,8 @@ from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.poses import Pose, Pose3, unit_vectors, way_of, wrap_angle
-from isovist.sensing.drift import Drift
 from isovist.sensing.models.spinning import SpinningLidar
+from isovist.sensing.motion.drift import Drift
 from isovist.simulation.demo import CEILING, HEIGHT, random_pose
 from isovist.simulation.worlds import office_floor
 from isovist.tracking.replay import Follower, Update

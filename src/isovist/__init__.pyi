@@ -44,10 +44,10 @@ from isovist.paper.static.certify import certify as certify
 from isovist.poses import Pose as Pose
 from isovist.poses import Pose3 as Pose3
 from isovist.sensing.cloud_scan import CloudScan as CloudScan
-from isovist.sensing.drift import Drift as Drift
 from isovist.sensing.log import Log as Log
 from isovist.sensing.models.lidar2d import Lidar as Lidar
 from isovist.sensing.models.spinning import SpinningLidar as SpinningLidar
+from isovist.sensing.motion.drift import Drift as Drift
 from isovist.sensing.scan import Scan as Scan
 from isovist.sensing.signals import Intensity as Intensity
 from isovist.sensing.signals import Range as Range

@@ -203,7 +203,7 @@ ROWS = (
     Row("module", "isovist.localization.certify", "isovist.paper.static.certify"),
     Row("module", "isovist.maps.segments", "isovist.maps.surfaces.segment_map"),
     Row("module", "isovist.roses", "isovist.basis"),
-    Row("module", "isovist.sensing.standing", "isovist.sensing.stationary"),
+    Row("module", "isovist.sensing.standing", "isovist.sensing.motion.stationary"),
     Row("module", "isovist.simulation.similar_floors", "isovist.simulation.worlds"),
     Row("module", "isovist.theory.autograd", "isovist.paper.descriptor.torch_operator"),
     Row("module", "isovist.theory.completeness", "isovist.paper.completeness"),

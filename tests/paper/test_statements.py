@@ -47,7 +47,7 @@ def test_what_should_hold_and_fails_ends_with_an_error(monkeypatch, worst, exit_
         Statement("weights", "One", "a ratio", lambda _: Finding(7, worst, 1.0, "a case")),
         Statement("weights", "Two", "a ratio", lambda _: Finding(1, 3.0, 1.0), "as printed", False),
     )
-    monkeypatch.setattr("isovist.paper.statements.statement.registry", lambda: rows)
+    monkeypatch.setattr("isovist.paper.statements.verification.registry", lambda: rows)
     app = typer.Typer()
     app.command()(verify)
     result = CliRunner().invoke(app, ["--json", "--quick"])

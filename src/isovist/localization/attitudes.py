@@ -32,8 +32,8 @@ from isovist.localization.several import beams_of, rate
 from isovist.localization.tilts import FIRM, loosest
 from isovist.localization.twists import fewer
 from isovist.poses import AnyPose, Pose3, swing, way_of
+from isovist.sensing.attitude.planes import up_directions
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.planes import up_directions
 from isovist.sensing.scan_sequence import ScanInput, ScanSequence, last_scan
 
 ALL_ROUND = 200

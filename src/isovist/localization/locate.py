@@ -42,7 +42,7 @@ from isovist.localization.twists import doubt
 from isovist.poses import AnyPose
 from isovist.renamed import accept_old_names
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.drift import Drift
+from isovist.sensing.motion.drift import Drift
 from isovist.sensing.scan_sequence import (
     ScanInput,
     ScanSequence,

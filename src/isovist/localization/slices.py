@@ -28,8 +28,8 @@ from isovist.localization.search import Candidates, unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.floor import floor_levels
 from isovist.poses import Pose3
+from isovist.sensing.attitude.levelling import fit_ground
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.levelling import fit_ground
 
 SQUARE = 0.4  # m
 SLICES = np.array([0.4, 0.8, 1.2, 1.7, 2.3, 3.0, 4.0, 6.0])

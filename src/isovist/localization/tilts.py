@@ -22,8 +22,8 @@ from isovist.localization.reasons import Facts, Reason
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.settle import LEVEL, cost, last_fit, map_of
 from isovist.poses import Pose3
+from isovist.sensing.attitude.levelling import level_by_planes, level_scans
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.levelling import level_by_planes, level_scans
 from isovist.sensing.scan_sequence import ScanInput, ScanSequence, last_scan
 
 LEAST = float(np.radians(0.45))

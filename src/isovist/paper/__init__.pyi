@@ -91,9 +91,9 @@ from isovist.paper.stability import tradeoff as tradeoff
 from isovist.paper.stability import weight_change as weight_change
 from isovist.paper.statements.statement import Finding as Finding
 from isovist.paper.statements.statement import Statement as Statement
-from isovist.paper.statements.statement import registry as registry
 from isovist.paper.statements.statement import try_statement as try_statement
 from isovist.paper.statements.statement import worst_of as worst_of
+from isovist.paper.statements.verification import registry as registry
 from isovist.paper.statements.worlds.cases import covered_basis as covered_basis
 from isovist.paper.statements.worlds.cases import directions as directions
 from isovist.paper.statements.worlds.cases import field_points as field_points

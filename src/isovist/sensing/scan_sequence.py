@@ -22,7 +22,7 @@ from isovist.arrays import FloatArray
 from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.drift import Drift
+from isovist.sensing.motion.drift import Drift
 from isovist.sensing.scan import Scan
 
 

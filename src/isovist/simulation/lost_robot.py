@@ -15,10 +15,10 @@ from isovist.localization.answer import Verdict
 from isovist.localization.judge import is_same
 from isovist.poses import Pose
 from isovist.renamed import accept_old_names
-from isovist.sensing.drift import Drift
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.simulate import Placement, random_scans
 from isovist.sensing.models.spinning import SpinningLidar
+from isovist.sensing.motion.drift import Drift
 from isovist.simulation.robot import Robot, Step
 from isovist.simulation.settings import RobotSettings
 

@@ -15,9 +15,9 @@ from isovist.exploration.paths import Ground, clear_ahead
 from isovist.exploration.propose import Proposal
 from isovist.localization.answer import Verdict
 from isovist.poses import Pose
-from isovist.sensing.drift import Drift
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.spinning import SpinningLidar
+from isovist.sensing.motion.drift import Drift
 from isovist.sensing.scan import Scan
 from isovist.simulation.settings import RobotSettings
 from isovist.tracking.belief import Belief, sees

@@ -3,9 +3,9 @@ from isovist.surveying.areas import Area as Area
 from isovist.surveying.areas import Reason as Reason
 from isovist.surveying.plan import SurveyPlan as SurveyPlan
 from isovist.surveying.plan import standing_nodes as standing_nodes
-from isovist.surveying.slopes import descriptor_slopes as descriptor_slopes
-from isovist.surveying.views import Channels as Channels
-from isovist.surveying.views2d import distinctness as distinctness
-from isovist.surveying.views2d import headings_of as headings_of
-from isovist.surveying.views2d import view_in_2d as view_in_2d
-from isovist.surveying.views3d import view_in_3d as view_in_3d
+from isovist.surveying.views.slopes import descriptor_slopes as descriptor_slopes
+from isovist.surveying.views.view_set import Channels as Channels
+from isovist.surveying.views.views2d import distinctness as distinctness
+from isovist.surveying.views.views2d import headings_of as headings_of
+from isovist.surveying.views.views2d import view_in_2d as view_in_2d
+from isovist.surveying.views.views3d import view_in_3d as view_in_3d

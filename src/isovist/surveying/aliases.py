@@ -24,7 +24,7 @@ from isovist.atlas.base import Atlas
 from isovist.surveying.lattice import in_sight, neighbours, thinned
 from isovist.surveying.plan import SurveyPlan
 from isovist.surveying.settings import AliasSettings
-from isovist.surveying.views import Channels, Views
+from isovist.surveying.views.view_set import Channels, Views
 
 CHUNK_BYTES = 1 << 26
 """Size of a table of costs."""

@@ -24,9 +24,9 @@ from isovist.localization.maps import SearchRegion
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import by_coordinate, of_robot
 from isovist.poses import AnyPose, Pose3
+from isovist.sensing.attitude.levelling import MIN_TILT
+from isovist.sensing.attitude.planes import up_directions
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.levelling import MIN_TILT
-from isovist.sensing.planes import up_directions
 from isovist.tracking.motion import mount_of
 
 STRAIGHT = float(np.sin(np.radians(60.0)))

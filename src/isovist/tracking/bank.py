@@ -28,7 +28,7 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.settle import HELD
 from isovist.localization.spread import by_coordinate, covariances, information
 from isovist.poses import AnyPose, Pose3, swing, wrap_angle
-from isovist.sensing.drift import DEFAULT_ELAPSED, Drift
+from isovist.sensing.motion.drift import DEFAULT_ELAPSED, Drift
 from isovist.tracking.gramian import Gramian
 from isovist.tracking.settings import TrackingSettings
 

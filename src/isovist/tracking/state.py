@@ -21,9 +21,9 @@ from isovist.localization.maps import AnyMaps, Regions, SearchRegion, site_of
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, Pose, Pose3
-from isovist.sensing.drift import Drift
+from isovist.sensing.motion.drift import Drift
+from isovist.sensing.motion.stationary import StationaryScans, merge
 from isovist.sensing.scan import Scan
-from isovist.sensing.stationary import StationaryScans, merge
 from isovist.storage.files import MAX_COORDINATE, first_line, quote
 from isovist.tracking.bank import PER_PLACE, Frame
 from isovist.tracking.links import Link

@@ -36,9 +36,9 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import of_robot
 from isovist.poses import AnyPose, Pose
 from isovist.renamed import accept_old_names, moved
-from isovist.sensing.drift import Drift
+from isovist.sensing.motion.drift import Drift
+from isovist.sensing.motion.stationary import StationaryScans
 from isovist.sensing.scan import Scan
-from isovist.sensing.stationary import StationaryScans
 from isovist.settings import checked_settings
 from isovist.tracking.attitude import followed, levelled, tilt_by, ups_by
 from isovist.tracking.bank import PER_PLACE, Bank, Frame

@@ -20,7 +20,7 @@ from isovist.localization.answer import Estimate
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.poses import Pose
-from isovist.sensing.drift import Drift
+from isovist.sensing.motion.drift import Drift
 from isovist.sensing.scan import Scan
 from isovist.simulation.demo import CLEARANCE, LIDAR, random_pose
 from isovist.simulation.worlds import office_floor

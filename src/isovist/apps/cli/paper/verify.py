@@ -21,7 +21,7 @@ def verify(as_json: Json = False, quick: Quick = False) -> None:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     from isovist.paper.report.statements_table import print_statements
-    from isovist.paper.statements.statement import run
+    from isovist.paper.statements.verification import run
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:

@@ -7,10 +7,10 @@ from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.errors import InputError
 from isovist.surveying.aliases import Aliases, find_aliases
 from isovist.surveying.plan import SurveyPlan
-from isovist.surveying.slopes import descriptor_slopes
-from isovist.surveying.views import Progress, Views
-from isovist.surveying.views2d import view_in_2d
-from isovist.surveying.views3d import view_in_3d
+from isovist.surveying.views.slopes import descriptor_slopes
+from isovist.surveying.views.view_set import Progress, Views
+from isovist.surveying.views.views2d import view_in_2d
+from isovist.surveying.views.views3d import view_in_3d
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,8 +21,8 @@ from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.models.spinning import SpinningLidar
 from isovist.surveying.lattice import in_sight, thinned
 from isovist.surveying.plan import SurveyPlan
-from isovist.surveying.slopes import descriptor_slopes
-from isovist.surveying.views import Channels, Progress, Views
+from isovist.surveying.views.slopes import descriptor_slopes
+from isovist.surveying.views.view_set import Channels, Progress, Views
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -15,8 +15,8 @@ import numpy as np
 
 from isovist.arrays import FloatArray, once_for_each, readonly
 from isovist.poses import AnyPose, Pose3
+from isovist.sensing.attitude.planes import up_directions
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.planes import up_directions
 from isovist.sensing.scan import Scan
 from isovist.sensing.scan_sequence import ScanInput, ScanSequence
 from isovist.sensing.settings import GroundSettings

@@ -37,7 +37,7 @@ from isovist.poses import unit_vectors
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.surveying.lattice import thinned
 from isovist.surveying.plan import SurveyPlan
-from isovist.surveying.views import Channels, Progress, Views
+from isovist.surveying.views.view_set import Channels, Progress, Views
 
 PARTS = 8
 """Parts in which the directions are swept, with progress after each."""

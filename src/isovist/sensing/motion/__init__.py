@@ -1,0 +1,1 @@
+"""How a robot moves between scans: odometry drift, and standing still."""
