@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from benchmarks.building import building
 from isovist.arrays import FloatArray
-from isovist.compute.grids.sweep2d import sweep_all
-from isovist.compute.rays.grid2d import cast_rays
+from isovist.compute.grids.sweep2d import sweep_all_2d
+from isovist.compute.rays.grid2d import cast_rays_2d
 from isovist.maps.cells import Cell
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.sweep.sweep2d import RangeSum, _axes, describe_field, free_nodes, sweep_ranges
@@ -114,7 +114,7 @@ def ray_rows(world: OccupancyMap) -> float:
     print(f"| plain traversal | {plain / 1e6:.1f} | 1 |")
     for name, grid in (("exact, no skipping", stepping), ("exact, skipping", world.skip)):
         rate = pick.size / best_of(
-            lambda g=grid: cast_rays(g, origins, along, np.inf, ranges, *rest)
+            lambda g=grid: cast_rays_2d(g, origins, along, np.inf, ranges, *rest)
         )
         print(f"| {name} | {rate / 1e6:.1f} | {rate / plain:.1f} |")
     return plain
@@ -133,7 +133,7 @@ def sweep_rows(world: OccupancyMap, plain: float) -> None:
             shapes = (len(axis.index), columns, axis.width), (len(axis.index), picked)
             out = [np.empty(size, kind) for size in shapes for kind in (np.float32, np.uint8)]
             job = axis.runs, axis.directions, axis.before, axis.places, axis.picks, *out
-            seconds += best_of(lambda job=job: sweep_all(*job))
+            seconds += best_of(lambda job=job: sweep_all_2d(*job))
             read = np.count_nonzero(axis.places >= 0) * axis.width + picked
             moved += len(axis.index) * read * BYTES_PER_RANGE
         passed = world.cells.size * len(angles)

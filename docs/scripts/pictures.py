@@ -14,7 +14,7 @@ import numpy as np
 import isovist as iv
 from isovist.localization.search import search
 from isovist.report.figures.answers import draw_answer
-from isovist.report.figures.cells import draw_cells, draw_isovist, known_bounds
+from isovist.report.figures.cells import draw_cell_isovist, draw_cells, known_bounds
 from isovist.report.figures.figures import new_figure, save, show_between
 from isovist.report.figures.plans import draw_petals
 from isovist.simulation.demo import Demonstration, demonstrate
@@ -33,7 +33,7 @@ def describe(shown: Demonstration) -> Any:
     for axes in (left, right):
         draw_cells(axes, world)
         show_between(axes, place - AROUND, place + AROUND)
-    draw_isovist(left, world, place, 30.0)
+    draw_cell_isovist(left, world, place, 30.0)
     left.set_title("What can be seen from here: the isovist")
     basis = iv.DirectionalBasis.circle(64)
     scan = iv.Lidar(noise=0.0, beams=1440, range_max=30.0).scan(

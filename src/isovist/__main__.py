@@ -1,5 +1,5 @@
 """`python -m isovist` is the command line."""
 
-from isovist.apps.cli.app import main
+from isovist.apps.cli import main
 
 main()

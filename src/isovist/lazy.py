@@ -4,11 +4,11 @@ A room lists its names once, as imports in the `__init__.pyi` beside its `__init
 checkers read them there, and so does `lazy_names` when a program asks for one.
 """
 
-import ast
 import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,14 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
 def modules_of(package: str) -> dict[str, str]:
     """Return the module of each name that a package lists."""
     stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi")
-    imports = ast.parse(stub.read_text(encoding="utf-8")).body
-    return {
-        alias.name: str(line.module)
-        for line in imports
-        if isinstance(line, ast.ImportFrom)
-        for alias in line.names
-    }
+    words = stub.read_text(encoding="utf-8").translate(str.maketrans("(),", "   ")).split()
+    modules, module = {}, ""
+    for word, after in pairwise(words):
+        if word == "from":
+            module = after
+        elif word == "as":
+            modules[after] = module
+    return modules
 
 
 class EarlierNames:

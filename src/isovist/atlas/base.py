@@ -24,14 +24,11 @@ from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray, once_f
 from isovist.atlas.matching.beams import Beams, Fit
 from isovist.atlas.matching.channels import Window
 from isovist.atlas.settings import AtlasSettings, BeamModel
-from isovist.compute.requests import BeamRatings
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.grid3d.ray_fields import RayGrid, WallDistances
-from isovist.maps.grid3d.voxel_map import VoxelMap
+from isovist.compute import BeamRatings
+from isovist.maps import OccupancyMap, RayGrid, VoxelMap, WallDistances
 from isovist.poses import AnyPose
 from isovist.renamed import accept_old_names
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.scan import Scan
+from isovist.sensing import CloudScan, Scan
 
 FAR = 1.0e3
 """Stands for an unknown channel: larger than the logarithm of any range."""
@@ -274,7 +271,7 @@ class Atlas(SearchSpace):
 
     def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
         """Return the poses at some nodes with given yaws (rad), shape (K, D)."""
-        from isovist.compute.search.topk import place_poses
+        from isovist.compute import place_poses
 
         poses = np.empty((len(nodes), self.coordinates))
         place_poses(self.places, np.ascontiguousarray(nodes), np.ascontiguousarray(yaws), poses)

@@ -11,14 +11,10 @@ from isovist.atlas.description.cluster import connected
 from isovist.atlas.description.tiles import Workers
 from isovist.atlas.matching.windows import check_basis
 from isovist.atlas.settings import AtlasSettings
-from isovist.basis.directional_basis import DirectionalBasis
-from isovist.compute.registry import use_backend
+from isovist.basis import DirectionalBasis
+from isovist.compute import use_backend
 from isovist.errors import InputError
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.grid3d.voxel_map import CLOUDS, VoxelMap
-from isovist.maps.kinds import AnyMap
-from isovist.maps.surfaces.mesh_map import MeshMap
-from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.maps import CLOUDS, AnyMap, MeshMap, OccupancyMap, SegmentMap, VoxelMap
 from isovist.renamed import accept_old_names
 from isovist.settings import checked_settings
 

@@ -11,9 +11,15 @@ from isovist.atlas.multimap import MultiMap, check_alike
 from isovist.atlas.settings import AtlasSettings
 from isovist.errors import FileError, InputError, IsovistError
 from isovist.renamed import accept_old_names
-from isovist.storage.array_folder import Manifest, read_manifest
-from isovist.storage.files import PathLike, first_line, is_folder, unreadable_error
-from isovist.storage.locations import MANIFEST
+from isovist.storage import (
+    MANIFEST,
+    Manifest,
+    PathLike,
+    first_line,
+    is_folder,
+    read_manifest,
+    unreadable_error,
+)
 
 SUFFIX = ".atlas"
 """Suffix of a folder; not part of the name of its map."""

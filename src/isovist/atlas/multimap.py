@@ -17,8 +17,7 @@ from isovist.arrays import BoolArray, FloatArray, IntArray
 from isovist.atlas.base import AnyScan, Atlas, SearchSpace
 from isovist.atlas.matching.beams import Beams, Fit
 from isovist.atlas.settings import AtlasSettings, BeamModel
-from isovist.compute.infra.threads import free_threads, map_in_groups
-from isovist.compute.requests import BeamRatings
+from isovist.compute import BeamRatings, free_threads, map_in_groups
 from isovist.errors import InputError
 from isovist.poses import AnyPose
 

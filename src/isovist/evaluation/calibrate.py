@@ -19,21 +19,19 @@ from typing import Any
 
 import numpy as np
 
+from isovist.atlas import PlaneAtlas
 from isovist.atlas.build import build
-from isovist.atlas.data.atlas2d import PlaneAtlas
-from isovist.compute.infra import threads
+from isovist.compute import use_one_core
 from isovist.errors import FileError, InputError
 from isovist.evaluation.metrics import LEVELS, Outcome, calibration, outcome_of
 from isovist.evaluation.settings import PROTOCOL
-from isovist.localization.answer import Answer, Verdict
+from isovist.localization import Answer, Verdict
 from isovist.localization.locate import locate
-from isovist.maps.floor import standing_places
+from isovist.maps import standing_places
 from isovist.poses import Pose
-from isovist.sensing.models.lidar2d import Lidar
-from isovist.sensing.models.simulate import Placement, random_scans
-from isovist.sensing.scan import Scan
-from isovist.simulation.plans import HELD_OUT, KINDS, draw_plan
-from isovist.storage.files import existing_file, quote, replace_file
+from isovist.sensing import Lidar, Placement, Scan, random_scans
+from isovist.simulation import HELD_OUT, KINDS, draw_plan
+from isovist.storage import existing_file, quote, replace_file
 
 SENSORS = {
     "360°, 12 m": Lidar(2.0 * np.pi, 720, 12.0, noise=0.02),
@@ -99,7 +97,7 @@ class CalibrationRun:
         if jobs == 1:
             yield from map(self.try_plan, numbers)
             return
-        with get_context("spawn").Pool(jobs, threads.use_one_core) as pool:
+        with get_context("spawn").Pool(jobs, use_one_core) as pool:
             yield from pool.imap_unordered(self.try_plan, numbers)
 
     def try_plan(self, number: int) -> Line:

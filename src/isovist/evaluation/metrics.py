@@ -13,10 +13,9 @@ from typing import TypedDict
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas import AnyScan, Atlas
 from isovist.evaluation.settings import PROTOCOL
-from isovist.localization.answer import Answer, Verdict, radius
-from isovist.localization.settings import LocalizationSettings
+from isovist.localization import Answer, LocalizationSettings, Verdict, radius
 from isovist.poses import AnyPose, pose_error
 
 LEVELS = (0.5, 0.68, 0.95)

@@ -12,29 +12,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isovist.arrays import BoolArray, IntArray
-from isovist.atlas.base import Atlas
+from isovist.atlas import Atlas, bare_walls
 from isovist.atlas.build import build
-from isovist.atlas.data.surfaces import bare_walls
-from isovist.compute.infra.threads import THREADS, map_in_order
+from isovist.compute import THREADS, map_in_order
 from isovist.errors import InputError
 from isovist.evaluation.metrics import Outcome, Row, outcome_of, summarise
 from isovist.evaluation.settings import PROTOCOL
-from isovist.localization.answer import Verdict
+from isovist.localization import Verdict
 from isovist.localization.locate import locate
-from isovist.maps.base import Map
-from isovist.maps.cells import Cell
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.grid3d.voxel_map import VoxelMap
-from isovist.maps.kinds import AnyMap
+from isovist.maps import AnyMap, Cell, Map, OccupancyMap, VoxelMap
 from isovist.poses import AnyPose, Pose
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.models.lidar2d import Lidar
-from isovist.sensing.models.simulate import Placement, random_scans
-from isovist.sensing.models.spinning import SpinningLidar
-from isovist.sensing.scan import Scan
+from isovist.sensing import CloudScan, Lidar, Placement, Scan, SpinningLidar, random_scans
 
 if TYPE_CHECKING:
-    from isovist.sensing.scan_set import ScanSet
+    from isovist.sensing import ScanSet
 
 
 @dataclass(frozen=True, slots=True, eq=False)

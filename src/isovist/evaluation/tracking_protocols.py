@@ -17,11 +17,10 @@ from isovist.errors import InputError
 from isovist.evaluation.metrics import Row
 from isovist.evaluation.protocols import map_of
 from isovist.evaluation.settings import PROTOCOL
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.maps import OccupancyMap
 from isovist.poses import Pose
-from isovist.sensing.log import Log
-from isovist.sensing.scan_set import ScanSet
-from isovist.tracking.replay import Update
+from isovist.sensing import Log, ScanSet
+from isovist.tracking import Update
 
 BEFORE, AFTER = PROTOCOL.updates_before_kidnap, PROTOCOL.updates_after_kidnap
 NOISE = PROTOCOL.odometry_noise_share, PROTOCOL.odometry_noise_rad_per_m

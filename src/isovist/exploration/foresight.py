@@ -20,10 +20,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isovist.arrays import BoolArray, Float32Array, FloatArray
-from isovist.atlas.settings import BeamModel
+from isovist.atlas import BeamModel
 from isovist.exploration.paths import Ground
-from isovist.maps.base import Ending
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.maps import Ending, OccupancyMap
 from isovist.poses import Pose, unit_vectors
 
 
@@ -56,7 +55,7 @@ class Foresight:
             δ when i is true and j is not, shape (V, i, j, m), 0 where there is no return; and where
             there is one, shape (V, i, m).
         """
-        from isovist.compute.likelihood import score2d
+        from isovist.compute import separate_views
 
         plane = self.ground.plane
         model = replace(model, noise=self.ground.settings.foresight.sigma_m)
@@ -65,7 +64,7 @@ class Foresight:
         directions = unit_vectors(cells[..., 2:] + self.bearings).astype(np.float32)
         V, K, m = z.shape
         delta = np.empty((V, K, K, m), dtype=np.float32)
-        score2d.separate_views(
+        separate_views(
             plane.wall_distance, plane.world.resolution, plane.model(model), z,
             directions, cells[..., :2].astype(np.float32, order="C"), delta,
         )  # fmt: skip

@@ -11,19 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.arrays import FloatArray
+from isovist.atlas import PlaneAtlas, SpaceAtlas, bare_walls
 from isovist.atlas.build import build
-from isovist.atlas.data.atlas2d import PlaneAtlas
-from isovist.atlas.data.atlas3d import SpaceAtlas
-from isovist.atlas.data.surfaces import bare_walls
 from isovist.errors import InputError
 from isovist.exploration.settings import ExplorationSettings
-from isovist.maps.cells import Cell
-from isovist.maps.floor import floor_levels
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.grid3d.voxel_map import VoxelMap
+from isovist.maps import Cell, OccupancyMap, VoxelMap, floor_levels
 from isovist.poses import Pose, Pose3
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.scan import Scan
+from isovist.sensing import CloudScan, Scan
 
 
 @dataclass(frozen=True, slots=True, eq=False)

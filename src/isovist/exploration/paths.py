@@ -11,17 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.arrays import ArrayLike, BoolArray, Float32Array, FloatArray, IntArray, readonly
-from isovist.atlas.base import AnyScan, Atlas
-from isovist.atlas.data.atlas2d import PlaneAtlas
-from isovist.atlas.data.atlas3d import SpaceAtlas
-from isovist.atlas.data.surfaces import bare_walls, bridge_gaps
+from isovist.atlas import AnyScan, Atlas, PlaneAtlas, SpaceAtlas, bare_walls, bridge_gaps
 from isovist.errors import InputError
 from isovist.exploration.level import Level
 from isovist.exploration.settings import ExplorationSettings
-from isovist.maps.cells import Cell
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.maps import Cell, OccupancyMap
 from isovist.poses import Pose
-from isovist.sensing.scan import Scan
+from isovist.sensing import Scan
 from isovist.settings import checked_settings
 
 NEIGHBOURS = ((0, 1), (1, 0), (1, 1), (1, -1))

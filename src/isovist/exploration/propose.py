@@ -25,14 +25,14 @@ from enum import StrEnum
 import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray, readonly
-from isovist.atlas.base import AnyScan
+from isovist.atlas import AnyScan
 from isovist.errors import InputError
 from isovist.exploration.foresight import Foresight
 from isovist.exploration.paths import Ground, PathTree, clear_ahead
 from isovist.exploration.rivals import Rivals, refutation
 from isovist.poses import Pose, unit_vectors, wrap_angle
-from isovist.sensing.scan import Scan
-from isovist.tracking.tracker import Tracker
+from isovist.sensing import Scan
+from isovist.tracking import Tracker
 
 
 class Rule(StrEnum):

@@ -7,8 +7,8 @@ import numpy as np
 from isovist.arrays import FloatArray, readonly
 from isovist.errors import InputError
 from isovist.poses import Pose
-from isovist.sensing.scan import Scan
-from isovist.tracking.tracker import Tracker
+from isovist.sensing import Scan
+from isovist.tracking import Tracker
 
 
 def refutation(tracker: Tracker, t: FloatArray, d: FloatArray, explained: float) -> FloatArray:

@@ -10,8 +10,8 @@ from typing import Any
 from isovist.errors import FileError, InputError, MissingExtraError, TopicChoiceError
 from isovist.io.bag_limits import limit_rosbags
 from isovist.io.settings import LIMITS
-from isovist.sensing.scan import Scan
-from isovist.storage.files import check_size, decoder_errors, existing_file, is_folder
+from isovist.sensing import Scan
+from isovist.storage import check_size, decoder_errors, existing_file, is_folder
 
 LASER_SCAN = "sensor_msgs/msg/LaserScan"
 BAG_SUFFIXES = (".bag", ".db3", ".mcap")

@@ -20,10 +20,9 @@ from isovist.errors import FileError, InputError, MissingExtraError
 from isovist.io.formats import Format, format_of, list_formats
 from isovist.io.las import check_las
 from isovist.io.settings import LIMITS
-from isovist.maps.cloud import Cloud
-from isovist.maps.grid3d.voxel_map import check_points
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.storage.files import PathLike, as_file_error, decoder_errors, existing_file, read_bytes
+from isovist.maps import Cloud, check_points
+from isovist.sensing import CloudScan
+from isovist.storage import PathLike, as_file_error, decoder_errors, existing_file, read_bytes
 
 CLOUD_FORMATS = (
     Format("PLY", (".ply",), "isovist.io.ply:read_vertices"),

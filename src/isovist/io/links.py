@@ -14,8 +14,8 @@ from pathlib import Path
 from isovist.errors import FileError
 from isovist.io.plain_yaml import read_yaml
 from isovist.poses import Pose
-from isovist.storage.files import PathLike, quote
-from isovist.tracking.links import Link
+from isovist.storage import PathLike, quote
+from isovist.tracking import Link
 
 KIND = "a file of links"
 

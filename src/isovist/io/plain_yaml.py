@@ -7,7 +7,7 @@ import yaml
 
 from isovist.errors import FileError
 from isovist.io.settings import LIMITS
-from isovist.storage.files import PathLike, read_bytes
+from isovist.storage import PathLike, read_bytes
 
 
 class _PlainLoader(yaml.SafeLoader):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from isovist.errors import FileError
 from isovist.io.settings import LIMITS
-from isovist.storage.files import PathLike, quote, read_bytes
+from isovist.storage import PathLike, quote, read_bytes
 
 _TYPES = {
     "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4",

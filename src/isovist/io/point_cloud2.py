@@ -22,7 +22,7 @@ from isovist.arrays import BoolArray, FloatArray
 from isovist.errors import FileError, InputError
 from isovist.io.bags import time_of
 from isovist.io.settings import CHECKS
-from isovist.sensing.cloud_scan import MIN_RETURNS, CloudScan
+from isovist.sensing import MIN_RETURNS, CloudScan
 
 NUMBERS = ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8")
 """Types of the fields, from 1 on."""

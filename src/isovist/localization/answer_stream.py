@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from isovist.atlas.base import AnyScan, SearchSpace
-from isovist.compute.registry import use_backend
+from isovist.atlas import AnyScan, SearchSpace
+from isovist.compute import use_backend
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
 from isovist.localization.locate import locate
 from isovist.localization.maps import AnyMaps, site_of
-from isovist.sensing.scan_sequence import ScanSequence
+from isovist.sensing import ScanSequence
 
 
 def each_answer(

@@ -19,9 +19,8 @@ from time import perf_counter
 import numpy as np
 
 from isovist.arrays import FloatArray, readonly
-from isovist.atlas.base import SearchSpace
-from isovist.atlas.matching.beams import Fit
-from isovist.basis.directional_basis import DirectionalBasis
+from isovist.atlas import Fit, SearchSpace
+from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.maps import Regions, SearchRegion, seek
@@ -32,9 +31,7 @@ from isovist.localization.several import beams_of, rate
 from isovist.localization.tilts import FIRM, loosest
 from isovist.localization.twists import fewer
 from isovist.poses import AnyPose, Pose3, swing, way_of
-from isovist.sensing.attitude.planes import up_directions
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.scan_sequence import ScanInput, ScanSequence, last_scan
+from isovist.sensing import CloudScan, ScanInput, ScanSequence, last_scan, up_directions
 
 ALL_ROUND = 200
 """Ways of an even covering: none is farther than 10° from one of them."""

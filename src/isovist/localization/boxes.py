@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import FloatArray, IntArray
-from isovist.compute.registry import active_backend
-from isovist.compute.requests import BoundRequest
+from isovist.compute import BoundRequest, active_backend
 from isovist.localization.ceilings import Ceilings
 
 CHUNK = 512

@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import BoolArray, FloatArray, IntArray, once_for_each, readonly
-from isovist.atlas.data.atlas2d import PlaneAtlas
-from isovist.atlas.data.surfaces import bridge_gaps
-from isovist.maps.cells import Cell, wall_faces
-from isovist.maps.grid2d.distance import distance_to
+from isovist.atlas import PlaneAtlas, bridge_gaps
+from isovist.maps import Cell, distance_to, wall_faces
 
 WALLS = np.concatenate(
     [

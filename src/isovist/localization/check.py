@@ -21,11 +21,8 @@ from typing import Literal
 import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray, as_floats
-from isovist.atlas.base import AnyScan, Atlas, SearchSpace
-from isovist.atlas.data.store import FARTHEST
-from isovist.atlas.matching.beams import Beams
-from isovist.atlas.multimap import MultiMap
-from isovist.compute.infra.threads import single_threaded
+from isovist.atlas import FARTHEST, AnyScan, Atlas, Beams, MultiMap, SearchSpace
+from isovist.compute import single_threaded
 from isovist.errors import InputError
 from isovist.localization.advice import advice
 from isovist.localization.answer import Answer, Estimate, Verdict
@@ -40,8 +37,7 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.settle import settled
 from isovist.poses import AnyPose, Pose, Pose3, wrap_angle
 from isovist.renamed import accept_old_names
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.scan import Scan
+from isovist.sensing import CloudScan, Scan
 from isovist.settings import checked_settings
 
 KEPT = (3, 5)

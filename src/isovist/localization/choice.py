@@ -14,19 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import Float32Array, FloatArray, IntArray, once_for_each
-from isovist.atlas.base import AnyScan, Atlas, SearchSpace
-from isovist.atlas.library import Library
-from isovist.atlas.matching.beams import Beams
-from isovist.atlas.matching.channels import Window
-from isovist.atlas.multimap import MultiMap
-from isovist.compute.infra.threads import free_threads, map_in_groups
+from isovist.atlas import AnyScan, Atlas, Beams, Library, MultiMap, SearchSpace, Window
+from isovist.compute import free_threads, map_in_groups
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.floors import Floors
 from isovist.localization.reasons import Facts, Reason
 from isovist.localization.search import TINY, best_headings, least_costs
 from isovist.localization.settings import LocalizationSettings
-from isovist.sensing.scan_sequence import without_intensities
+from isovist.sensing import without_intensities
 
 FEW = 16
 """Of so many maps each is looked at: that takes no longer than to choose."""

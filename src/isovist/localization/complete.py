@@ -28,10 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import BoolArray, FloatArray, IntArray
-from isovist.atlas.data.atlas2d import PlaneAtlas
-from isovist.atlas.matching.beams import Beams
-from isovist.compute.registry import active_backend
-from isovist.compute.requests import (
+from isovist.atlas import Beams, PlaneAtlas
+from isovist.compute import (
     BoxSearchBeams,
     BoxSearchLimits,
     BoxSearchMap,
@@ -39,6 +37,7 @@ from isovist.compute.requests import (
     BoxSearchResult,
     BoxSearchRounds,
     BoxSize,
+    active_backend,
 )
 from isovist.localization.boxes import Round
 from isovist.localization.ceilings import FRONTIERS, WALLS, Ceilings
@@ -246,7 +245,7 @@ def deficits_of(
         b: Half width in rad.
         unit: Side of a cell in m.
     """
-    from isovist.compute.branch_and_bound.upper_bounds import tabulate
+    from isovist.compute import tabulate
 
     tables, tops = np.zeros((len(z), 256), dtype=np.uint16), np.empty(len(z))
     tabulate(model, z, WALLS, FRONTIERS, taken_off(z, a, b, unit), 1.0 / UNITS, tables, tops)
@@ -270,7 +269,7 @@ def taken_off(z: FloatArray, a: float, b: float, unit: float) -> FloatArray:
 
 def _tops(z: FloatArray, model: FloatArray) -> FloatArray:
     """The most that each beam can be worth, in nats, shape (m,)."""
-    from isovist.compute.branch_and_bound.upper_bounds import tabulate
+    from isovist.compute import tabulate
 
     tops, none = np.empty(len(z)), np.zeros(1)
     tabulate(
@@ -294,7 +293,7 @@ def _see(
 
     With them comes whether it is all boxes: when time is up, those of the others are 0.
     """
-    from isovist.compute.branch_and_bound.visibility import bound_small_boxes
+    from isovist.compute import bound_small_boxes
 
     z = np.hypot(*beams.ends.T)
     behind = _behind(z, model, tops)

@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray, readonly
-from isovist.atlas.base import SearchSpace
-from isovist.atlas.matching.beams import Beams
+from isovist.atlas import Beams, SearchSpace
 from isovist.localization.answer import Answer
 from isovist.localization.maps import AnyMaps, placed, site_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import beams_of, rate
 from isovist.poses import AnyPose
-from isovist.sensing.scan_sequence import ScanInput, last_scan
+from isovist.sensing import ScanInput, last_scan
 from isovist.settings import checked_settings
 
 TELLING = 1.0

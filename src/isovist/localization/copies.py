@@ -10,14 +10,12 @@ these copies is missed that rates within d_min of the place.
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.atlas.base import SearchSpace
-from isovist.atlas.data.atlas2d import PlaneAtlas
+from isovist.atlas import PlaneAtlas, SearchSpace
 from isovist.localization.complete import complete
 from isovist.localization.refine import Fits
 from isovist.localization.search import ENOUGH, unlike
 from isovist.localization.settings import LocalizationSettings, ProofSettings
-from isovist.sensing.scan import Scan
-from isovist.sensing.scan_sequence import ScanInput
+from isovist.sensing import Scan, ScanInput
 
 ROUGHLY = ProofSettings((0.4, float(np.radians(0.5))), see=0.0, finest=0.2, most=400_000)
 """Boxes of 0.2 m and 0.5° are small enough for a fit to begin in; where 50 000 of 0.4 m are left,

@@ -10,9 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from isovist.arrays import Float32Array, FloatArray, IntArray
-from isovist.atlas.base import AnyScan, Atlas
-from isovist.atlas.matching.channels import Window
-from isovist.atlas.multimap import MultiMap
+from isovist.atlas import AnyScan, Atlas, MultiMap, Window
 from isovist.localization.search import ENOUGH, Candidates, best_headings, unlike
 from isovist.localization.settings import LocalizationSettings
 

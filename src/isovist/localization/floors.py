@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import BoolArray, Float32Array, IntArray, once_for_each, readonly
-from isovist.atlas.base import FAR, Atlas, SearchSpace
-from isovist.atlas.matching.channels import Window
+from isovist.atlas import FAR, Atlas, SearchSpace, Window
 
 LEVELS = 207
 """Steps from nothing to the reach of an atlas: 15 of them are the most that a channel costs that is
@@ -66,7 +65,7 @@ class Floors:
 
         Of channels, so many `together` are one (`outlines`).
         """
-        from isovist.compute.search.lower_bounds import BLOCK_NODES
+        from isovist.compute import BLOCK_NODES
 
         nodes = atlas.descriptors[::every]
         count, rings, n = nodes.shape
@@ -118,7 +117,7 @@ class Floors:
         self, window: Window, allowed: BoolArray, short: float, some: IntArray | None = None
     ) -> tuple[NDArray[np.uint16], int]:
         """The same in whole steps, and by how many they may be too many; one for each channel."""
-        from isovist.compute.search.lower_bounds import (
+        from isovist.compute import (
             BLOCK_NODES,
             MAX_TERM,
             TERMS_PER_BYTE,

@@ -7,14 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import Float32Array, FloatArray, IntArray
-from isovist.atlas.base import AnyScan, Atlas, SearchSpace
-from isovist.atlas.matching.channels import Window
-from isovist.atlas.multimap import MultiMap
-from isovist.compute.registry import active_backend
+from isovist.atlas import AnyScan, Atlas, MultiMap, SearchSpace, Window
+from isovist.compute import active_backend
 from isovist.localization.floors import Floors, pays
 from isovist.localization.search import best_headings, unlike
 from isovist.localization.settings import LocalizationSettings
-from isovist.sensing.scan_sequence import without_intensities
+from isovist.sensing import without_intensities
 
 GLANCES = (2000, 6)
 """Rings of nodes that a glance looks at, and least share on large maps: of 3000 and 2000 both miss

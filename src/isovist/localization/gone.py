@@ -20,9 +20,8 @@ from functools import lru_cache
 import numpy as np
 
 from isovist.arrays import Float32Array, FloatArray
-from isovist.atlas.base import SearchSpace
-from isovist.atlas.matching.beams import Beams
-from isovist.compute.requests import BeamRatings
+from isovist.atlas import Beams, SearchSpace
+from isovist.compute import BeamRatings
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import rate
 
@@ -47,8 +46,7 @@ def forgiven(
         settings: How to rate, and what says nothing.
         bare: ℓ as if nothing stood in their way, shape (K, m), where it is known.
     """
-    from isovist.compute.likelihood.aggregate import credit_removed_walls
-    from isovist.compute.likelihood.beam_model import THROUGH
+    from isovist.compute import THROUGH, credit_removed_walls
 
     (ratings, kinds), least = rated, math.sqrt(settings.refuted[2])
     if bare is None:

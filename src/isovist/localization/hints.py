@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from isovist.atlas.base import AnyScan, SearchSpace
-from isovist.atlas.multimap import MultiMap
+from isovist.atlas import AnyScan, MultiMap, SearchSpace
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.choice import of_answer
 from isovist.localization.look import attempt
@@ -29,7 +28,7 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.twists import SCALES, WIDER, margins, rescaled
 from isovist.poses import AnyPose
 from isovist.renamed import accept_old_names
-from isovist.sensing.scan_sequence import ScanInput, join_scans
+from isovist.sensing import ScanInput, join_scans
 from isovist.settings import checked_settings
 
 MILLIMETRE = 0.001

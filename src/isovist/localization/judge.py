@@ -47,7 +47,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.arrays import FloatArray, IntArray
-from isovist.atlas.base import SearchSpace
+from isovist.atlas import SearchSpace
 from isovist.localization.answer import Answer, Estimate, Estimates, Verdict
 from isovist.localization.gone import counts
 from isovist.localization.reasons import Facts, Reason
@@ -58,7 +58,7 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.slide import slid
 from isovist.localization.spread import covariances, information, longest, of_robot
 from isovist.poses import AnyPose, Pose3, wrap_angle
-from isovist.sensing.scan_sequence import ScanInput, last_scan
+from isovist.sensing import ScanInput, last_scan
 
 
 def judge(

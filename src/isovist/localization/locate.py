@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from isovist.arrays import readonly
-from isovist.atlas.base import AnyScan, Atlas, SearchSpace
-from isovist.atlas.multimap import MultiMap
-from isovist.compute.registry import use_backend
+from isovist.atlas import AnyScan, Atlas, MultiMap, SearchSpace
+from isovist.compute import use_backend
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.attitudes import STEPS, check_attitude, in_any_attitude, of_robot
@@ -41,9 +40,9 @@ from isovist.localization.tilts import upright
 from isovist.localization.twists import doubt
 from isovist.poses import AnyPose
 from isovist.renamed import accept_old_names
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.motion.drift import Drift
-from isovist.sensing.scan_sequence import (
+from isovist.sensing import (
+    CloudScan,
+    Drift,
     ScanInput,
     ScanSequence,
     join_scans,
@@ -328,25 +327,26 @@ def compile_kernels(atlas: SearchSpace, *, prove: bool = False) -> None:
     kind = atlas.kernels(), atlas.size > MANY, pays(atlas), prove
     if kind in _COMPILED:
         return
-    from isovist.compute.branch_and_bound.lattice_misses import count_misses
-    from isovist.compute.branch_and_bound.upper_bounds import bound, tabulate
-    from isovist.compute.branch_and_bound.visibility import bound_small_boxes
-    from isovist.compute.infra.compiled import compile_each
-    from isovist.compute.infra.small_matrices import invert
-    from isovist.compute.likelihood.aggregate import (
-        credit_removed_walls,
-        refute,
-        sum_beams,
-        sum_scores,
-    )
-    from isovist.compute.search.correlate import correlate, encode_scan
-    from isovist.compute.search.lower_bounds import lower_bounds, lower_bounds_of
-    from isovist.compute.search.topk import (
+    from isovist.compute import (
+        bound,
+        bound_small_boxes,
         cheapest_distinct,
         cheapest_keys,
+        compile_each,
+        correlate,
+        count_misses,
+        credit_removed_walls,
+        encode_scan,
+        invert,
+        lower_bounds,
+        lower_bounds_of,
         min_cost_near,
         min_cost_within,
+        refute,
         select_distinct,
+        sum_beams,
+        sum_scores,
+        tabulate,
     )
 
     ends = (bound, count_misses) if atlas.dimension == 3 else ()

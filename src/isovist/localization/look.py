@@ -8,9 +8,7 @@ from time import perf_counter
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.atlas.base import Atlas, SearchSpace
-from isovist.atlas.data.atlas3d import SpaceAtlas
-from isovist.atlas.multimap import MultiMap
+from isovist.atlas import Atlas, MultiMap, SearchSpace, SpaceAtlas
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.choice import FEW
 from isovist.localization.copies import copies
@@ -23,8 +21,7 @@ from isovist.localization.search import Candidates
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.slices import rivals
 from isovist.poses import Pose
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.scan_sequence import ScanInput
+from isovist.sensing import CloudScan, ScanInput
 
 First = tuple[Answer, bool]
 """The answer of a look, and whether it is well ahead of what was not looked at."""
@@ -58,7 +55,7 @@ def look_once(
     `among` which to look were sought before.
     """
     if thorough and atlas.dimension == 2:
-        from isovist.compute.branch_and_bound.upper_bounds import bound, tabulate
+        from isovist.compute import bound, tabulate
 
         for kernel in (bound, tabulate):  # of `copies`; seldom needed, so compiled only now
             kernel.compile()

@@ -12,9 +12,8 @@ are asked for more (`workers`).
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
-from isovist.atlas.base import AnyScan
-from isovist.compute.infra import threads
-from isovist.compute.registry import use_backend
+from isovist.atlas import AnyScan
+from isovist.compute import map_in_order, use_backend
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
 from isovist.localization.answer_stream import each_answer
@@ -22,7 +21,7 @@ from isovist.localization.maps import AnyMaps, AnyRegion
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.workers import ASKED, Workers, groups_of
 from isovist.renamed import accept_old_names
-from isovist.sensing.scan_sequence import ScanSequence
+from isovist.sensing import ScanSequence
 
 
 @accept_old_names
@@ -83,7 +82,7 @@ def locate_many(
             if not isinstance(kept, Workers):
                 kept = stack.enter_context(Workers(space, kept))
             some = groups_of(scans, kept.count)
-            told = threads.map_in_order(kept.asking(space, how), some, ASKED * kept.count)
+            told = map_in_order(kept.asking(space, how), some, ASKED * kept.count)
         for these in told:
             answers += these
             if progress is not None:

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray
-from isovist.atlas.base import AnyScan, Atlas, SearchSpace
-from isovist.atlas.multimap import MultiMap
-from isovist.compute.infra.threads import free_threads, map_in_groups
+from isovist.atlas import AnyScan, Atlas, MultiMap, SearchSpace
+from isovist.compute import free_threads, map_in_groups
 from isovist.errors import InputError
 from isovist.localization import several
 from isovist.localization.answer import Answer, Estimate
@@ -25,7 +24,7 @@ from isovist.localization.search import Candidates
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import ManyCandidates
 from isovist.poses import AnyPose
-from isovist.sensing.scan_sequence import ScanInput, without_intensities
+from isovist.sensing import ScanInput, without_intensities
 
 OTHERS = -1
 """Stands for all maps of which a few nodes are searched together."""

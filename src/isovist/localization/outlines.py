@@ -12,9 +12,8 @@ for a first look alone; a closer one drops no node.  Of 4800 scans none has anot
 import numpy as np
 
 from isovist.arrays import IntArray
-from isovist.atlas.base import Atlas
-from isovist.atlas.matching.channels import Window
-from isovist.compute.registry import active_backend
+from isovist.atlas import Atlas, Window
+from isovist.compute import active_backend
 from isovist.localization.floors import MANY, Floors, mean_of
 
 TOGETHER = 4

@@ -12,7 +12,7 @@ import numpy as np
 
 from isovist.errors import InputError
 from isovist.settings import default_of
-from isovist.storage.files import MAX_COORDINATE, quote
+from isovist.storage import MAX_COORDINATE, quote
 
 Limit = tuple[float, float]
 Limits = Mapping[str, Any]

@@ -10,9 +10,7 @@ from time import perf_counter
 import numpy as np
 
 from isovist.arrays import FloatArray, readonly
-from isovist.atlas.base import AnyScan, Atlas
-from isovist.atlas.data.atlas2d import PlaneAtlas
-from isovist.atlas.data.reflectance import max_intensity_rating
+from isovist.atlas import AnyScan, Atlas, PlaneAtlas, max_intensity_rating
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Proof, Verdict
 from isovist.localization.complete import Survivors, complete

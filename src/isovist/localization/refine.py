@@ -9,15 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray
-from isovist.atlas.base import SearchSpace
-from isovist.atlas.matching.beams import Beams, Fit
-from isovist.compute.requests import BeamRatings
+from isovist.atlas import Beams, Fit, SearchSpace
+from isovist.compute import BeamRatings
 from isovist.localization.gone import counts, far, forgiven
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import ManyBeams, beams_of, fit_and_rate, fit_together
 from isovist.localization.spread import by_coordinate
-from isovist.sensing.scan_sequence import ScanInput
+from isovist.sensing import ScanInput
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +121,7 @@ class Fits:
 
 def sums_of(beams: Beams, ratings: Float32Array, kinds: NDArray[np.uint8]) -> FloatArray:
     """What `Fits.sums` are of ratings and kinds, both of shape (K, m)."""
-    from isovist.compute.likelihood.aggregate import SUMMARY_COLUMNS, sum_beams
+    from isovist.compute import SUMMARY_COLUMNS, sum_beams
 
     sums = np.empty((len(ratings), SUMMARY_COLUMNS + len(beams.columns)))
     sum_beams(ratings, kinds, beams.order, beams.starts, beams.columns, sums)
@@ -136,7 +135,7 @@ def witnesses_of(sums: FloatArray) -> FloatArray:
 
 def totals_of(sums: FloatArray, settings: LocalizationSettings) -> FloatArray:
     """L of `judge` (1) from what `sums_of` gives, in nats, shape (K,)."""
-    from isovist.compute.likelihood.aggregate import sum_scores
+    from isovist.compute import sum_scores
 
     totals = np.empty(len(sums))
     sum_scores(sums, settings.worth, totals)
@@ -273,7 +272,7 @@ def refuted(
     witnesses: FloatArray, scores: FloatArray, inliers: float, settings: LocalizationSettings
 ) -> BoolArray:
     """Which of the other places `judge` (4) excludes, shape (K − 1,)."""
-    from isovist.compute.likelihood.aggregate import refute
+    from isovist.compute import refute
 
     agreement, margin, soft, share = settings.refuted
     enough = max(agreement, math.sqrt(share * witnesses.shape[1]))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
-from isovist.atlas.data.store import FARTHEST
+from isovist.atlas import FARTHEST
 from isovist.errors import InputError
 from isovist.poses import AnyPose, wrap_angle
 

@@ -16,11 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray
-from isovist.atlas.base import AnyScan, Atlas
-from isovist.atlas.matching.channels import Window
-from isovist.compute.registry import active_backend
-from isovist.compute.requests import CorrelateRequest, EncodedScan, ShortlistRequest
-from isovist.compute.selection import cheapest
+from isovist.atlas import AnyScan, Atlas, Window
+from isovist.compute import (
+    CorrelateRequest,
+    EncodedScan,
+    ShortlistRequest,
+    active_backend,
+    cheapest,
+)
 from isovist.localization import floors as quick
 from isovist.localization.floors import Floors
 from isovist.localization.outlines import likely
@@ -61,7 +64,7 @@ class Glances:
 
     def least(self, pose: FloatArray, radius: float) -> float:
         """Of those nearer to a pose than a radius in m; `inf` where there is none."""
-        from isovist.compute.search.topk import min_cost_near
+        from isovist.compute import min_cost_near
 
         return float(min_cost_near(self.places, self.nodes, self.costs, pose, radius))
 
@@ -101,7 +104,7 @@ class Candidates:
 
         Where every node was looked at in full, a glance is taken to cost as much.
         """
-        from isovist.compute.search.topk import min_cost_within
+        from isovist.compute import min_cost_within
 
         poses, costs = np.ascontiguousarray(self.poses), np.ascontiguousarray(self.costs)
         cost = max(min_cost_within(poses, costs, pose, radius, turn), TINY)
@@ -165,7 +168,7 @@ def search(
 
     def choose(tried: _Tried, most_cost: float) -> tuple[FloatArray, FloatArray]:
         """Poses and costs of the unlike best that do not cost more."""
-        from isovist.compute.search.topk import cheapest_distinct
+        from isovist.compute import cheapest_distinct
 
         nodes, costs, headings = tried
         if region is not None:
@@ -371,7 +374,7 @@ def encode(window: Window, short: float, allowed: BoolArray) -> EncodedScan:
 
 def unlike(poses: FloatArray, radius: float, turn: float, most: int | None = None) -> IntArray:
     """Indices of poses, first come first, none of which is alike one before it."""
-    from isovist.compute.search.topk import select_distinct
+    from isovist.compute import select_distinct
 
     chosen = np.empty(len(poses) if most is None else most, dtype=np.int64)
     return chosen[: select_distinct(poses, radius, turn, chosen)] if chosen.size else chosen

@@ -10,8 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from isovist.arrays import FloatArray, readonly
-from isovist.atlas.base import SearchSpace
-from isovist.atlas.settings import BeamModel
+from isovist.atlas import BeamModel, SearchSpace
 from isovist.localization.positional_settings import (
     ANY,
     COUNT,
@@ -20,7 +19,7 @@ from isovist.localization.positional_settings import (
     Limits,
     check_numbers,
 )
-from isovist.storage.files import MAX_COORDINATE
+from isovist.storage import MAX_COORDINATE
 
 LIMITS: Limits = {
     "largest": POSITIVE, "finest": POSITIVE, "seen_share": SHARE,

@@ -18,18 +18,14 @@ from time import perf_counter
 import numpy as np
 
 from isovist.arrays import FloatArray, readonly
-from isovist.atlas.base import SearchSpace
-from isovist.atlas.data.atlas3d import SpaceAtlas
-from isovist.atlas.matching.beams import Beams, Fit
-from isovist.atlas.multimap import MultiMap
+from isovist.atlas import Beams, Fit, MultiMap, SearchSpace, SpaceAtlas
 from isovist.localization.answer import Answer, Estimate
 from isovist.localization.judge import is_same
 from isovist.localization.maps import SearchRegion, on_map, placed
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import covariances, information, of_robot
 from isovist.poses import Pose3
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.scan_sequence import ScanInput
+from isovist.sensing import CloudScan, ScanInput
 
 SIDE = 2.5
 """Of the cubes in cells.  Of 2.5, 5 and 8 the one whose largest error of attitude is smallest over

@@ -22,18 +22,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isovist.arrays import FloatArray, IntArray
-from isovist.atlas.base import Atlas, SearchSpace
-from isovist.atlas.data.atlas3d import SpaceAtlas
-from isovist.atlas.matching.beams import Beams, Fit
-from isovist.compute.requests import BeamRatings
+from isovist.atlas import Atlas, Beams, Fit, SearchSpace, SpaceAtlas
+from isovist.compute import BeamRatings
 from isovist.localization.region import Region
 from isovist.localization.search import Candidates, search, unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.slices import by_slices, nothing
 from isovist.localization.spread import by_coordinate, covariances, information, of_robot
 from isovist.poses import AnyPose, Pose3, wrap_angle
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.scan_sequence import ScanInput, ScanSequence
+from isovist.sensing import CloudScan, ScanInput, ScanSequence
 
 
 @dataclass(frozen=True, slots=True, eq=False)

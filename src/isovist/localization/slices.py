@@ -21,15 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import FloatArray, IntArray, once_for_each
-from isovist.atlas.data.atlas3d import SpaceAtlas
+from isovist.atlas import SpaceAtlas
 from isovist.localization.boxes import tasks_of
 from isovist.localization.region import Region
 from isovist.localization.search import Candidates, unlike
 from isovist.localization.settings import LocalizationSettings
-from isovist.maps.floor import floor_levels
+from isovist.maps import floor_levels
 from isovist.poses import Pose3
-from isovist.sensing.attitude.levelling import fit_ground
-from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing import CloudScan, fit_ground
 
 SQUARE = 0.4  # m
 SLICES = np.array([0.4, 0.8, 1.2, 1.7, 2.3, 3.0, 4.0, 6.0])
@@ -298,7 +297,7 @@ def _misses_of_all(
     heads: IntArray,
 ) -> NDArray[np.uint8]:  # fmt: skip
     """Cost (1) of the first boxes: all places (column, row) for each of some headings, (h, n)."""
-    from isovist.compute.branch_and_bound.lattice_misses import count_misses
+    from isovist.compute import count_misses
 
     size = ROUNDS[0][0]
     above, beside = (-n % size for n in codes.shape)
@@ -322,7 +321,7 @@ def _misses(
 
     Boxes come heading after heading; those that cost more than the budget have −1.
     """
-    from isovist.compute.branch_and_bound.upper_bounds import bound
+    from isovist.compute import bound
 
     first = np.flatnonzero(np.diff(boxes[:, 2], prepend=-1))
     offsets = _offsets(ends, boxes[first, 2], turns).astype(np.int32)

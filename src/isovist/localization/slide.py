@@ -17,8 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from isovist.arrays import FloatArray, readonly
-from isovist.atlas.base import SearchSpace
-from isovist.atlas.matching.beams import Beams
+from isovist.atlas import Beams, SearchSpace
 from isovist.localization.refine import sums_of, totals_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import longest

@@ -19,8 +19,7 @@ from functools import lru_cache
 import numpy as np
 
 from isovist.arrays import FloatArray, readonly
-from isovist.atlas.base import SearchSpace
-from isovist.atlas.matching.beams import Fit
+from isovist.atlas import Fit, SearchSpace
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, Pose, swing
 
@@ -54,7 +53,7 @@ def information(
 
 def covariances(known: FloatArray, settings: LocalizationSettings) -> FloatArray:
     """The inverse of an information, wide where there is none, plus a floor, shape (..., n, n)."""
-    from isovist.compute.infra.small_matrices import invert
+    from isovist.compute import invert
 
     n = known.shape[-1]
     rows = np.ascontiguousarray(known.reshape(-1, n, n))
@@ -95,7 +94,7 @@ def of_robot(
     Turning the sensor about its place moves the robot, which sits beside it.
     """
     if isinstance(T_level_robot, Pose) and atlas.dimension == 2:
-        from isovist.compute.infra.small_matrices import compose
+        from isovist.compute import compose
 
         rows, carried = np.empty(poses.shape), np.empty(spreads.shape)
         given = np.ascontiguousarray(poses), T_level_robot.vector, np.ascontiguousarray(spreads)

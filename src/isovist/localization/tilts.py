@@ -15,16 +15,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from isovist.atlas.base import SearchSpace
+from isovist.atlas import SearchSpace
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.look import First
 from isovist.localization.reasons import Facts, Reason
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.settle import LEVEL, cost, last_fit, map_of
 from isovist.poses import Pose3
-from isovist.sensing.attitude.levelling import level_by_planes, level_scans
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.scan_sequence import ScanInput, ScanSequence, last_scan
+from isovist.sensing import (
+    CloudScan,
+    ScanInput,
+    ScanSequence,
+    last_scan,
+    level_by_planes,
+    level_scans,
+)
 
 LEAST = float(np.radians(0.45))
 """Fitted tilts below this are not told from none, in rad: a unique answer is to be within 1°, and

@@ -16,14 +16,14 @@ from functools import lru_cache
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.atlas.base import SearchSpace
+from isovist.atlas import SearchSpace
 from isovist.localization.answer import Estimate
 from isovist.localization.floors import pays
 from isovist.localization.maps import SearchRegion, seek
 from isovist.localization.reasons import Facts, Reason
 from isovist.localization.refine import refine
 from isovist.localization.settings import LocalizationSettings
-from isovist.sensing.scan_sequence import ScanInput, ScanSequence
+from isovist.sensing import ScanInput, ScanSequence
 
 SCALES = (0.95, 1.05)
 WIDER = (0.85, 0.9, 1.1, 1.15)

@@ -17,12 +17,12 @@ from threading import Lock
 from typing import Any, BinaryIO
 
 from isovist.arrays import check_whole
-from isovist.atlas.base import AnyScan, SearchSpace
+from isovist.atlas import AnyScan, SearchSpace
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
 from isovist.localization.answer_stream import each_answer
 from isovist.localization.maps import AnyMaps, site_of
-from isovist.sensing.scan_sequence import ScanSequence
+from isovist.sensing import ScanSequence
 
 TOGETHER = 32
 """Scans that a worker is given at a time, at most: 16 workers beside a card answer 5650 scans a

@@ -29,6 +29,7 @@ from isovist.paper.descriptor.quadrature import check_view as check_view
 from isovist.paper.descriptor.quadrature import place_exact as place_exact
 from isovist.paper.descriptor.quadrature import sum_all as sum_all
 from isovist.paper.descriptor.rims import rim_term as rim_term
+from isovist.paper.descriptor.shadows import find_jumps as find_jumps
 from isovist.paper.descriptor.silhouette import MeshView as MeshView
 from isovist.paper.descriptor.silhouette import silhouette_term as silhouette_term
 from isovist.paper.descriptor.torch_operator import describe as describe
@@ -54,10 +55,12 @@ from isovist.paper.dynamic.steering import field_of as field_of
 from isovist.paper.dynamic.steering import try_legs as try_legs
 from isovist.paper.dynamic.trajectory_localizer import ScanTrajectory as ScanTrajectory
 from isovist.paper.dynamic.trajectory_localizer import locate_trajectory as locate_trajectory
+from isovist.paper.example import TRUE_PLACE as TRUE_PLACE
 from isovist.paper.example import Setup as Setup
 from isovist.paper.example import as_json as as_json
 from isovist.paper.example import paper_basis as paper_basis
 from isovist.paper.example import paper_room as paper_room
+from isovist.paper.example import profile_of as profile_of
 from isovist.paper.example import run_example as run_example
 from isovist.paper.gram.gram import KEEP as KEEP
 from isovist.paper.gram.hard_bins import hard_features as hard_features
@@ -80,6 +83,18 @@ from isovist.paper.localizer import PaperLocalizer as PaperLocalizer
 from isovist.paper.localizer import make_basis as make_basis
 from isovist.paper.localizer import sensor_layer as sensor_layer
 from isovist.paper.localizer import view_of as view_of
+from isovist.paper.report.answers import drive_json as drive_json
+from isovist.paper.report.answers import drive_text as drive_text
+from isovist.paper.report.answers import fitted_basis_text as fitted_basis_text
+from isovist.paper.report.answers import metric_json as metric_json
+from isovist.paper.report.answers import metric_text as metric_text
+from isovist.paper.report.answers import paper_json as paper_json
+from isovist.paper.report.answers import paper_text as paper_text
+from isovist.paper.report.answers import track_json as track_json
+from isovist.paper.report.answers import track_text as track_text
+from isovist.paper.report.example_figure import draw_example as draw_example
+from isovist.paper.report.metric_figure import draw_metric as draw_metric
+from isovist.paper.report.statements_table import print_statements as print_statements
 from isovist.paper.report.theory_figures import draw_basis_over_map as draw_basis_over_map
 from isovist.paper.settings import BoundSettings as BoundSettings
 from isovist.paper.stability import displacement as displacement
@@ -94,6 +109,7 @@ from isovist.paper.statements.statement import Statement as Statement
 from isovist.paper.statements.statement import try_statement as try_statement
 from isovist.paper.statements.statement import worst_of as worst_of
 from isovist.paper.statements.verification import registry as registry
+from isovist.paper.statements.verification import run as run
 from isovist.paper.statements.worlds.cases import covered_basis as covered_basis
 from isovist.paper.statements.worlds.cases import directions as directions
 from isovist.paper.statements.worlds.cases import field_points as field_points

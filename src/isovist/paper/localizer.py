@@ -31,11 +31,9 @@ from isovist import (
     VoxelMap,
 )
 from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
-from isovist.atlas import bridge_gaps
-from isovist.atlas.base import MAJORITY
+from isovist.atlas import MAJORITY, bridge_gaps
 from isovist.basis import Band
-from isovist.maps import floor_levels
-from isovist.maps.base import Map
+from isovist.maps import Map, floor_levels
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import CircleSum, EqualArea, check_dimension
 from isovist.paper.dynamic.observations import PlaceTrajectory, PoseTrajectory, Trajectory
@@ -56,7 +54,7 @@ from isovist.paper.static.scan_descriptor import Beams, bin_width
 from isovist.paper.static.scan_gauss_newton import ScanFit
 from isovist.paper.static.static_bound import Premises, StaticBound, refuse_bound, static_bound
 from isovist.poses import AnyPose, wrap_angle
-from isovist.sensing.signals import Signal
+from isovist.sensing import Signal
 
 _BEAMS = (
     "J is the derivative of F: not verified, it is a difference quotient of sums over beams; a "

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from isovist.localization.answer import Answer, Estimate, Proof, Verdict
-from isovist.localization.hints import Hint
-from isovist.localization.settings import LocalizationSettings
+from isovist.localization import Answer, Estimate, Hint, LocalizationSettings, Proof, Verdict
 from isovist.poses import COORDINATES, AnyPose, Pose3
 from isovist.report.settings import TEXT
 

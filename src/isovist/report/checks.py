@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from isovist.localization.check import Check
+from isovist.localization import Check
 from isovist.report.answers import estimate_json, estimate_text, finite, pose_json
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from isovist.report.settings import TEXT
 from isovist.report.surveys import survey_json, survey_rows, survey_text
-from isovist.surveying.survey import Survey
+from isovist.surveying import Survey
 
 
 def difference(surveys: Sequence[Survey]) -> tuple[float, float]:

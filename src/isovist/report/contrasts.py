@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from isovist.localization.contrast import Contrast
+from isovist.localization import Contrast
 
 DIRECTIONS = (
     "ahead", "to the left ahead", "to the left", "to the left rear",

@@ -3,7 +3,7 @@
 from typing import Any
 
 from isovist.report.answers import pose_json
-from isovist.simulation.lost_robot import Run
+from isovist.simulation import Run
 
 
 def run_json(run: Run) -> dict[str, Any]:

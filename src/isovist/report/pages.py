@@ -6,7 +6,7 @@ from html import escape
 
 from isovist.report.comparisons import difference_text
 from isovist.report.surveys import area_words, sensor_words, share_text, survey_rows
-from isovist.surveying.survey import Survey
+from isovist.surveying import Survey
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #22303c; max-width: 70rem; margin: 2rem auto;

@@ -10,7 +10,7 @@ import numpy as np
 from isovist.arrays import FloatArray
 from isovist.report.settings import TEXT
 from isovist.report.surveys import area_json, survey_json
-from isovist.surveying.survey import Survey
+from isovist.surveying import Survey
 
 
 def survey_geojson(survey: Survey, heading: float) -> dict[str, Any]:

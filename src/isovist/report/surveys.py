@@ -7,10 +7,8 @@ import numpy as np
 
 from isovist.report.answers import finite
 from isovist.report.settings import TEXT
-from isovist.sensing.models.lidar2d import Lidar
-from isovist.sensing.models.spinning import SpinningLidar
-from isovist.surveying.areas import Area
-from isovist.surveying.survey import Survey
+from isovist.sensing import Lidar, SpinningLidar
+from isovist.surveying import Area, Survey
 
 
 def sensor_words(lidar: Lidar | SpinningLidar) -> str:

@@ -10,10 +10,9 @@ import numpy as np
 
 from isovist.poses import Pose3
 from isovist.report.answers import estimate_json, estimate_text, finite
-from isovist.sensing.cloud_log import CloudLog
-from isovist.sensing.log import Log
-from isovist.storage.files import PathLike, replace_file
-from isovist.tracking.replay import Summary, Update
+from isovist.sensing import CloudLog, Log
+from isovist.storage import PathLike, replace_file
+from isovist.tracking import Summary, Update
 
 COLUMNS = ("time", "verdict", "map", "x", "y", "yaw", "probability", "travelled_m")
 """Columns of updates as CSV."""

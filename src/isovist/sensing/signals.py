@@ -21,7 +21,7 @@ import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray, IntArray
 from isovist.errors import InputError
-from isovist.maps.base import Map
+from isovist.maps import Map
 
 
 @dataclass(frozen=True, slots=True, eq=False)

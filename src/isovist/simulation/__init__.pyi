@@ -1,5 +1,10 @@
+from isovist.simulation.demo import CEILING as CEILING
+from isovist.simulation.demo import CLEARANCE as CLEARANCE
 from isovist.simulation.demo import HEIGHT as HEIGHT
+from isovist.simulation.demo import LIDAR as LIDAR
+from isovist.simulation.demo import Demonstration as Demonstration
 from isovist.simulation.demo import demonstrate as demonstrate
+from isovist.simulation.demo import demonstrate_in_space as demonstrate_in_space
 from isovist.simulation.demo import random_pose as random_pose
 from isovist.simulation.lost_robot import Run as Run
 from isovist.simulation.lost_robot import explore as explore
@@ -7,7 +12,9 @@ from isovist.simulation.lost_robot import lost_start as lost_start
 from isovist.simulation.plans import HELD_OUT as HELD_OUT
 from isovist.simulation.plans import KINDS as KINDS
 from isovist.simulation.plans import draw_plan as draw_plan
+from isovist.simulation.robot import Step as Step
 from isovist.simulation.settings import RobotSettings as RobotSettings
+from isovist.simulation.worlds import OfficeFloor as OfficeFloor
 from isovist.simulation.worlds import office_floor as office_floor
 from isovist.simulation.worlds import shared_wall_share as shared_wall_share
 from isovist.simulation.worlds import similar_floors as similar_floors

@@ -4,20 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.atlas.base import Atlas
+from isovist.atlas import Atlas
 from isovist.atlas.build import build
-from isovist.localization.answer import Answer
-from isovist.localization.judge import is_same
+from isovist.localization import Answer, LocalizationSettings, is_same
 from isovist.localization.locate import locate
-from isovist.localization.settings import LocalizationSettings
-from isovist.maps.base import Map
-from isovist.maps.surfaces.mesh_map import MeshMap
-from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.maps import Map, MeshMap, SegmentMap
 from isovist.poses import AnyPose, Pose, Pose3, pose_error
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.models.lidar2d import Lidar
-from isovist.sensing.models.spinning import SpinningLidar
-from isovist.sensing.scan import Scan
+from isovist.sensing import CloudScan, Lidar, Scan, SpinningLidar
 from isovist.simulation.worlds import office_floor
 
 LIDAR = Lidar(field_of_view=1.5 * np.pi, beams=541, range_max=15.0, noise=0.03)

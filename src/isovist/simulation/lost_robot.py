@@ -6,19 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isovist.arrays import FloatArray, readonly
-from isovist.atlas.base import Atlas
-from isovist.atlas.data.surfaces import bare_walls
+from isovist.atlas import Atlas, bare_walls
 from isovist.errors import InputError
-from isovist.exploration.paths import Ground
-from isovist.exploration.propose import Proposal, Rule, propose
-from isovist.localization.answer import Verdict
-from isovist.localization.judge import is_same
+from isovist.exploration import Ground, Proposal, Rule
+from isovist.exploration.propose import propose
+from isovist.localization import Verdict, is_same
 from isovist.poses import Pose
 from isovist.renamed import accept_old_names
-from isovist.sensing.models.lidar2d import Lidar
-from isovist.sensing.models.simulate import Placement, random_scans
-from isovist.sensing.models.spinning import SpinningLidar
-from isovist.sensing.motion.drift import Drift
+from isovist.sensing import Drift, Lidar, Placement, SpinningLidar, random_scans
 from isovist.simulation.robot import Robot, Step
 from isovist.simulation.settings import RobotSettings
 

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.maps.cells import Cell
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.maps import Cell, OccupancyMap, SegmentMap
 from isovist.simulation.worlds import DOOR, draw_floor, rotated_box
 
 RESOLUTION = 0.05

@@ -9,19 +9,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas import AnyScan, Atlas
 from isovist.errors import InputError
-from isovist.exploration.paths import Ground, clear_ahead
-from isovist.exploration.propose import Proposal
-from isovist.localization.answer import Verdict
+from isovist.exploration import Ground, Proposal, clear_ahead
+from isovist.localization import Verdict
 from isovist.poses import Pose
-from isovist.sensing.models.lidar2d import Lidar
-from isovist.sensing.models.spinning import SpinningLidar
-from isovist.sensing.motion.drift import Drift
-from isovist.sensing.scan import Scan
+from isovist.sensing import Drift, Lidar, Scan, SpinningLidar
 from isovist.simulation.settings import RobotSettings
-from isovist.tracking.belief import Belief, sees
-from isovist.tracking.tracker import Tracker
+from isovist.tracking import Belief, Tracker, sees
 
 
 @dataclass(frozen=True, slots=True, eq=False)

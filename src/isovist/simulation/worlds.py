@@ -10,9 +10,7 @@ import numpy as np
 
 from isovist.arrays import FloatArray
 from isovist.errors import InputError
-from isovist.maps.cells import Cell
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.maps import Cell, OccupancyMap, SegmentMap
 
 DOOR = 0.9  # m
 CORRIDOR = 2.0  # m

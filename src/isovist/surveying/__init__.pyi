@@ -1,8 +1,11 @@
 from isovist.surveying.aliases import find_aliases as find_aliases
 from isovist.surveying.areas import Area as Area
 from isovist.surveying.areas import Reason as Reason
+from isovist.surveying.lattice import lattice_of as lattice_of
 from isovist.surveying.plan import SurveyPlan as SurveyPlan
 from isovist.surveying.plan import standing_nodes as standing_nodes
+from isovist.surveying.survey import Survey as Survey
+from isovist.surveying.survey import write_survey as write_survey
 from isovist.surveying.views.slopes import descriptor_slopes as descriptor_slopes
 from isovist.surveying.views.view_set import Channels as Channels
 from isovist.surveying.views.views2d import distinctness as distinctness

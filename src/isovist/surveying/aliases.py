@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray
-from isovist.atlas.base import Atlas
+from isovist.atlas import Atlas
 from isovist.surveying.lattice import in_sight, neighbours, thinned
 from isovist.surveying.plan import SurveyPlan
 from isovist.surveying.settings import AliasSettings
@@ -144,7 +144,7 @@ def _compare(
     plan: SurveyPlan, views: Channels, candidates: IntArray
 ) -> tuple[Float32Array, IntArray]:
     """Return costs and turns of candidates, shape (Q, K), and sort the candidates by cost."""
-    from isovist.compute.fitting.information import rank_views
+    from isovist.compute import rank_views
 
     atlas, settings, short = plan.atlas, plan.settings.aliases, plan.localization.short
     offsets = atlas.positions[candidates] - views.places[:, None]

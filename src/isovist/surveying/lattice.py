@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import FloatArray, IntArray
-from isovist.atlas.base import Atlas
-from isovist.atlas.data.atlas2d import PlaneAtlas
+from isovist.atlas import Atlas, PlaneAtlas
 from isovist.surveying.plan import SurveyPlan
 
 

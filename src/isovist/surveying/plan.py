@@ -5,14 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.arrays import FloatArray, IntArray
-from isovist.atlas.base import Atlas
-from isovist.atlas.data.atlas2d import PlaneAtlas
-from isovist.atlas.data.atlas3d import SpaceAtlas
+from isovist.atlas import Atlas, PlaneAtlas, SpaceAtlas
 from isovist.errors import InputError
-from isovist.localization.settings import LocalizationSettings
-from isovist.maps.floor import standing_cells, standing_places
-from isovist.sensing.models.lidar2d import Lidar
-from isovist.sensing.models.spinning import SpinningLidar
+from isovist.localization import LocalizationSettings
+from isovist.maps import standing_cells, standing_places
+from isovist.sensing import Lidar, SpinningLidar
 from isovist.surveying.settings import SurveyingSettings
 
 

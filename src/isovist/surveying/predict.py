@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray
-from isovist.atlas.base import AnyScan
-from isovist.localization.answer import Answer, Verdict
+from isovist.atlas import AnyScan
+from isovist.localization import Answer, Verdict
 from isovist.localization.locate import locate
 from isovist.poses import AnyPose, wrap_angle
 from isovist.surveying.aliases import Aliases

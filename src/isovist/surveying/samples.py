@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray, readonly
-from isovist.localization.answer import Answer, Verdict
+from isovist.localization import Answer, Verdict
 from isovist.poses import AnyPose
 
 

@@ -14,18 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import FloatArray, IntArray, readonly
-from isovist.atlas.base import Atlas
-from isovist.atlas.data.atlas2d import PlaneAtlas
-from isovist.atlas.data.surfaces import bare_walls
-from isovist.atlas.matching.windows import is_even
+from isovist.atlas import Atlas, PlaneAtlas, bare_walls, is_even
 from isovist.errors import InputError
-from isovist.localization.settings import LocalizationSettings
+from isovist.localization import LocalizationSettings
 from isovist.renamed import accept_old_names
-from isovist.sensing.models.lidar2d import Lidar
-from isovist.sensing.models.simulate import Placement, check_lidar, random_scans
-from isovist.sensing.models.spinning import SpinningLidar
+from isovist.sensing import Lidar, Placement, SpinningLidar, check_lidar, random_scans
 from isovist.settings import checked_settings
-from isovist.storage.files import PathLike, replace_file
+from isovist.storage import PathLike, replace_file
 from isovist.surveying.aliases import Aliases
 from isovist.surveying.areas import Area, find_areas
 from isovist.surveying.plan import SurveyPlan

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from isovist.localization.advice import ADDED, SENTENCES
-from isovist.localization.reasons import Facts, Reason
+from isovist.localization import ADDED, SENTENCES, Facts, Reason
 
 
 def _compared(facts: Facts) -> str:

@@ -16,17 +16,22 @@ from collections.abc import Callable
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.atlas.base import AnyScan, SearchSpace
-from isovist.basis.directional_basis import DirectionalBasis
-from isovist.localization import attitudes
-from isovist.localization.attitudes import ASKED, Stance, held, stances, tilt_of
-from isovist.localization.maps import SearchRegion
-from isovist.localization.settings import LocalizationSettings
-from isovist.localization.spread import by_coordinate, of_robot
+from isovist.atlas import AnyScan, SearchSpace
+from isovist.basis import DirectionalBasis
+from isovist.localization import (
+    ASKED,
+    LocalizationSettings,
+    SearchRegion,
+    Stance,
+    attitudes,
+    by_coordinate,
+    held,
+    of_robot,
+    stances,
+    tilt_of,
+)
 from isovist.poses import AnyPose, Pose3
-from isovist.sensing.attitude.levelling import MIN_TILT
-from isovist.sensing.attitude.planes import up_directions
-from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing import MIN_TILT, CloudScan, up_directions
 from isovist.tracking.motion import mount_of
 
 STRAIGHT = float(np.sin(np.radians(60.0)))

@@ -20,15 +20,18 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray, IntArray
-from isovist.atlas.base import SearchSpace
-from isovist.atlas.matching.beams import Beams
-from isovist.localization.refine import Fits
-from isovist.localization.search import unlike
-from isovist.localization.settings import LocalizationSettings
-from isovist.localization.settle import HELD
-from isovist.localization.spread import by_coordinate, covariances, information
+from isovist.atlas import Beams, SearchSpace
+from isovist.localization import (
+    HELD,
+    Fits,
+    LocalizationSettings,
+    by_coordinate,
+    covariances,
+    information,
+    unlike,
+)
 from isovist.poses import AnyPose, Pose3, swing, wrap_angle
-from isovist.sensing.motion.drift import DEFAULT_ELAPSED, Drift
+from isovist.sensing import DEFAULT_ELAPSED, Drift
 from isovist.tracking.gramian import Gramian
 from isovist.tracking.settings import TrackingSettings
 

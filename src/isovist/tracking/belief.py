@@ -5,14 +5,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from isovist.atlas.base import AnyScan, SearchSpace
-from isovist.localization.answer import Estimate, Verdict
-from isovist.localization.maps import named
-from isovist.localization.reasons import Facts, Reason
-from isovist.localization.rules import Rule
-from isovist.localization.settings import LocalizationSettings
+from isovist.atlas import AnyScan, SearchSpace
+from isovist.localization import Estimate, Facts, LocalizationSettings, Reason, Rule, Verdict, named
 from isovist.renamed import accept_old_names
-from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing import CloudScan
 from isovist.tracking.advice import advice
 from isovist.tracking.bank import Bank
 

@@ -6,14 +6,23 @@ from functools import partial
 import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray
-from isovist.atlas.base import AnyScan, SearchSpace
-from isovist.localization.answer import Verdict
+from isovist.atlas import AnyScan, SearchSpace
+from isovist.localization import (
+    Fits,
+    LocalizationSettings,
+    SearchRegion,
+    Sought,
+    Verdict,
+    by_coordinate,
+    covariances,
+    has_rivals,
+    information,
+    leads,
+    rivals_of,
+    seek,
+)
 from isovist.localization.judge import judge
-from isovist.localization.look import has_rivals, leads, rivals_of
-from isovist.localization.maps import SearchRegion, Sought, seek
-from isovist.localization.refine import Fits, refine
-from isovist.localization.settings import LocalizationSettings
-from isovist.localization.spread import by_coordinate, covariances, information
+from isovist.localization.refine import refine
 from isovist.poses import AnyPose
 from isovist.tracking.attitude import Found
 from isovist.tracking.attitude import find as find_turned

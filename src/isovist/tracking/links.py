@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.atlas.base import SearchSpace
-from isovist.atlas.multimap import MultiMap
+from isovist.atlas import MultiMap, SearchSpace
 from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose
 from isovist.tracking.bank import Bank

@@ -11,12 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from isovist.atlas.base import AnyScan, SearchSpace
+from isovist.atlas import AnyScan, SearchSpace
 from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose, Pose3
-from isovist.sensing.attitude.levelling import level_scan
-from isovist.sensing.cloud_scan import CloudScan, check_tilt
-from isovist.sensing.motion.drift import Drift
+from isovist.sensing import CloudScan, Drift, check_tilt, level_scan
 
 FARTHEST = 1e7
 """Odometry farther from its origin than a quarter of the Earth's girth, in m, is none."""

@@ -7,11 +7,11 @@ expected where there is none, and every place goes along.
 import numpy as np
 
 from isovist.arrays import FloatArray, IntArray
-from isovist.atlas.base import AnyScan, SearchSpace
+from isovist.atlas import AnyScan, SearchSpace
 from isovist.errors import InputError
-from isovist.localization.spread import by_coordinate, of_robot
+from isovist.localization import by_coordinate, of_robot
 from isovist.poses import AnyPose, Pose, Pose3, part_of, way_of
-from isovist.sensing.motion.drift import DEFAULT_ELAPSED, Drift
+from isovist.sensing import DEFAULT_ELAPSED, Drift
 from isovist.tracking.attitude import followed, levelled, tilt_by, ups_by
 from isovist.tracking.bank import Bank
 from isovist.tracking.motion import (

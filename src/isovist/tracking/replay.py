@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.atlas.base import AnyScan, Atlas
-from isovist.localization.answer import Verdict
-from isovist.localization.judge import is_same
-from isovist.localization.maps import AnyMaps
-from isovist.localization.settings import LocalizationSettings
+from isovist.atlas import AnyScan, Atlas
+from isovist.localization import AnyMaps, LocalizationSettings, Verdict, is_same
 from isovist.poses import AnyPose, wrap_angle
-from isovist.sensing.cloud_log import CloudLog
-from isovist.sensing.log import Log
+from isovist.sensing import CloudLog, Log
 
 if TYPE_CHECKING:
     from isovist.tracking.belief import Belief

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.localization.positional_settings import check_numbers
-from isovist.localization.settings import LocalizationSettings
+from isovist.localization import LocalizationSettings, check_numbers
 
 ON_THE_WAY = LocalizationSettings(scatter=(0.0193649, 6.0, 0.1, 0.3))
 """Scans of one drive err alike where the map is bent, so that each tells less than one alone."""

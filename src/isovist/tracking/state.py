@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.atlas.base import Atlas, SearchSpace
-from isovist.atlas.matching.beams import Beams
-from isovist.atlas.multimap import MultiMap
-from isovist.atlas.settings import BeamModel
+from isovist.atlas import Atlas, BeamModel, Beams, MultiMap, SearchSpace
 from isovist.errors import InputError
-from isovist.localization.maps import AnyMaps, Regions, SearchRegion, site_of
-from isovist.localization.region import Region
-from isovist.localization.settings import LocalizationSettings
+from isovist.localization import (
+    AnyMaps,
+    LocalizationSettings,
+    Region,
+    Regions,
+    SearchRegion,
+    site_of,
+)
 from isovist.poses import AnyPose, Pose, Pose3
-from isovist.sensing.motion.drift import Drift
-from isovist.sensing.motion.stationary import StationaryScans, merge
-from isovist.sensing.scan import Scan
-from isovist.storage.files import MAX_COORDINATE, first_line, quote
+from isovist.sensing import Drift, Scan, StationaryScans, merge
+from isovist.storage import MAX_COORDINATE, first_line, quote
 from isovist.tracking.bank import PER_PLACE, Frame
 from isovist.tracking.links import Link
 from isovist.tracking.settings import TrackingSettings

@@ -17,28 +17,28 @@ from typing import Any
 import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray, readonly
-from isovist.atlas.base import AnyScan, Atlas
-from isovist.atlas.matching.beams import Beams
+from isovist.atlas import AnyScan, Atlas, Beams
 from isovist.errors import InputError
-from isovist.localization.answer import Estimate, Verdict
-from isovist.localization.attitudes import check_attitude, held
-from isovist.localization.maps import (
+from isovist.localization import (
     AnyMaps,
     AnyRegion,
+    Estimate,
+    Facts,
+    LocalizationSettings,
+    Reason,
     SearchRegion,
+    Verdict,
     around,
+    check_attitude,
+    decide,
+    held,
+    of_robot,
     search_region,
     site_of,
 )
-from isovist.localization.reasons import Facts, Reason
-from isovist.localization.rules import decide
-from isovist.localization.settings import LocalizationSettings
-from isovist.localization.spread import of_robot
 from isovist.poses import AnyPose, Pose
 from isovist.renamed import accept_old_names, moved
-from isovist.sensing.motion.drift import Drift
-from isovist.sensing.motion.stationary import StationaryScans
-from isovist.sensing.scan import Scan
+from isovist.sensing import Drift, Scan, StationaryScans
 from isovist.settings import checked_settings
 from isovist.tracking.attitude import followed, levelled, tilt_by, ups_by
 from isovist.tracking.bank import PER_PLACE, Bank, Frame

@@ -11,14 +11,10 @@ from itertools import pairwise
 import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray
-from isovist.atlas.base import AnyScan
-from isovist.localization.answer import Answer, Verdict
-from isovist.localization.judge import is_same
-from isovist.localization.look import attempt
+from isovist.atlas import AnyScan
+from isovist.localization import Answer, Verdict, attempt, is_same
 from isovist.poses import Pose
-from isovist.sensing.cloud_scan import MIN_RETURNS, CloudScan
-from isovist.sensing.scan import Scan
-from isovist.sensing.scan_sequence import join_scans
+from isovist.sensing import MIN_RETURNS, CloudScan, Scan, join_scans
 from isovist.tracking.bank import Bank, Frame
 
 FRAMES = 3

@@ -23,8 +23,8 @@ from isovist.report import (
     NEUTRAL,
     coarse,
     draw_answer,
+    draw_cell_isovist,
     draw_cells,
-    draw_isovist,
     new_figure,
     save,
     to_bytes,
@@ -68,7 +68,7 @@ def test_the_isovist_is_shaded_as_far_as_its_walls():
     cells = np.full((60, 80), Cell.OCCUPIED, dtype=np.uint8)
     cells[10:50, 10:70] = Cell.FREE
     axes = new_figure(4.0, 3.0).subplots()
-    (patch,) = draw_isovist(axes, iv.OccupancyMap(cells, 0.1), np.array([2.0, 3.0]), 30.0)
+    (patch,) = draw_cell_isovist(axes, iv.OccupancyMap(cells, 0.1), np.array([2.0, 3.0]), 30.0)
     low, high = patch.get_xy().min(axis=0), patch.get_xy().max(axis=0)
     np.testing.assert_allclose([low, high], [[1.0, 1.0], [7.0, 5.0]], atol=0.02)
 

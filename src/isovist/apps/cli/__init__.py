@@ -1,1 +1,5 @@
 """The command line."""
+
+from isovist.lazy import lazy_names
+
+__getattr__, __dir__ = lazy_names(__name__)

@@ -14,16 +14,12 @@ from isovist.apps.ros import messages
 from isovist.apps.ros.buses.bag_bus import BagWriter
 from isovist.apps.ros.buses.bus import Topic
 from isovist.errors import FileError, InputError
-from isovist.io.bags import LASER_SCAN, ODOMETRY
-from isovist.io.maps.read import write_map
-from isovist.localization.answer import Estimate
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.io import LASER_SCAN, ODOMETRY, write_map
+from isovist.localization import Estimate
+from isovist.maps import OccupancyMap, SegmentMap
 from isovist.poses import Pose
-from isovist.sensing.motion.drift import Drift
-from isovist.sensing.scan import Scan
-from isovist.simulation.demo import CLEARANCE, LIDAR, random_pose
-from isovist.simulation.worlds import office_floor
+from isovist.sensing import Drift, Scan
+from isovist.simulation import CLEARANCE, LIDAR, office_floor, random_pose
 
 STEPS_PER_S = 50
 STEPS_PER_SCAN = 5

@@ -13,8 +13,8 @@ import numpy as np
 from isovist.apps.ros import messages
 from isovist.apps.ros.settings import NODE
 from isovist.errors import InputError
-from isovist.localization.maps import AnyMaps
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.localization import AnyMaps
+from isovist.maps import OccupancyMap
 
 UNKNOWN_MAP = "The map on {} is none of the given ones, or equals several of them."
 

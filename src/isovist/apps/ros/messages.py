@@ -13,9 +13,8 @@ import numpy as np
 
 from isovist.arrays import FloatArray
 from isovist.errors import InputError, MissingExtraError
-from isovist.localization.answer import Estimate
-from isovist.maps.cells import Cell
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.localization import Estimate
+from isovist.maps import Cell, OccupancyMap
 from isovist.poses import AnyPose, Pose, Pose3
 
 POSE = "geometry_msgs/msg/PoseWithCovarianceStamped"

@@ -24,19 +24,22 @@ from isovist.apps.ros.publisher import InputReason, Publisher
 from isovist.apps.ros.settings import NODE
 from isovist.atlas.build import build
 from isovist.errors import InputError, IsovistError
-from isovist.io.bags import LASER_SCAN, ODOMETRY, POINT_CLOUD, scan_of, time_of
-from isovist.io.links import read_links
-from isovist.io.logs.frames import frame_name, mounting_of
-from isovist.io.point_cloud2 import cloud_of
-from isovist.localization.answer import Answer, Verdict
-from isovist.localization.attitudes import FLAT
+from isovist.io import (
+    LASER_SCAN,
+    ODOMETRY,
+    POINT_CLOUD,
+    cloud_of,
+    frame_name,
+    mounting_of,
+    read_links,
+    scan_of,
+    time_of,
+)
+from isovist.localization import FLAT, Answer, AnyMaps, AnyRegion, Region, Verdict, site_of
 from isovist.localization.locate import locate
-from isovist.localization.maps import AnyMaps, AnyRegion, site_of
-from isovist.localization.region import Region
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.maps import OccupancyMap
 from isovist.poses import AnyPose, Pose
-from isovist.tracking.belief import Belief
-from isovist.tracking.tracker import Tracker
+from isovist.tracking import Belief, Tracker
 
 NEEDS_3D = "`any_attitude` is for 3D maps, and a map on a topic is 2D. Give a 3D atlas."
 log = logging.getLogger("isovist.ros")

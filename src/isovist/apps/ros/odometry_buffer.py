@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from isovist.apps.ros.settings import NODE
-from isovist.io.logs.frames import Frames, frame_name
+from isovist.io import Frames, frame_name
 from isovist.poses import Pose, wrap_angle
 
 LINK_VALUES = 8

@@ -8,20 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
-from isovist.atlas.base import Atlas
+from isovist.atlas import Atlas, PlaneAtlas, is_library, read_atlas, read_library
 from isovist.atlas.build import build
-from isovist.atlas.data.atlas2d import PlaneAtlas
-from isovist.atlas.data.store import read_atlas
-from isovist.atlas.library import is_library, read_library
 from isovist.errors import InputError
-from isovist.io.maps.read import read_map
-from isovist.localization.locate import compile_kernels
-from isovist.localization.maps import AnyMaps, site_of
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.io import read_map
+from isovist.localization import AnyMaps, compile_kernels, site_of
+from isovist.maps import OccupancyMap
 from isovist.poses import Pose
-from isovist.sensing.models.lidar2d import Lidar
-from isovist.storage.files import is_folder
-from isovist.tracking.tracker import Tracker
+from isovist.sensing import Lidar
+from isovist.storage import is_folder
+from isovist.tracking import Tracker
 
 log = logging.getLogger("isovist.ros")
 

@@ -10,11 +10,9 @@ from isovist.apps.ros.buses.bus import Bus, Topic
 from isovist.apps.ros.map_frames import MapFrames
 from isovist.apps.ros.parameters import Parameters
 from isovist.apps.ros.watchdog import Watchdog
-from isovist.localization.answer import Answer, Estimate, Verdict
-from isovist.localization.judge import is_same
-from isovist.localization.settings import LocalizationSettings
+from isovist.localization import Answer, Estimate, LocalizationSettings, Verdict, is_same
 from isovist.poses import Pose, Pose3
-from isovist.tracking.belief import Belief
+from isovist.tracking import Belief
 
 LEVELS = {Verdict.UNIQUE: 0, Verdict.AMBIGUOUS: 1, Verdict.LOST: 2}
 SETTINGS = LocalizationSettings()

@@ -11,8 +11,7 @@ from isovist.apps.ros.buses.zenoh_bus import Router, ZenohBus
 from isovist.apps.ros.node import Node
 from isovist.apps.ros.parameters import Parameters
 from isovist.errors import InputError
-from isovist.localization.answer import Verdict
-from isovist.localization.maps import AnyMaps
+from isovist.localization import AnyMaps, Verdict
 
 log = logging.getLogger("isovist.ros")
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from isovist.apps.ros.settings import NODE
 from isovist.arrays import FloatArray
-from isovist.atlas.base import AnyScan
+from isovist.atlas import AnyScan
+from isovist.localization import AnyMaps
 from isovist.localization.check import check
-from isovist.localization.maps import AnyMaps
 from isovist.poses import Pose
 
 LEVELS = {"agrees": 0, "cannot tell": 1, "disagrees": 2}

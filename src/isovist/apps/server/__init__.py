@@ -4,3 +4,7 @@
 `processes` has the worker processes that answer requests. `maps` keeps the folder of maps, and
 `sessions` the robots that are tracked.
 """
+
+from isovist.lazy import lazy_names
+
+__getattr__, __dir__ = lazy_names(__name__)

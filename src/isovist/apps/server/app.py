@@ -23,13 +23,17 @@ from isovist.apps.server.processes.messages import Call, Reply, Verb
 from isovist.apps.server.processes.pool import WorkerPool, WorkerProcess
 from isovist.apps.server.requests import Body
 from isovist.apps.server.sessions import Sessions
-from isovist.apps.web.access import Access, Gate
-from isovist.apps.web.errors import RefusedError
-from isovist.apps.web.metrics import CONTENT_TYPE, Metrics
-from isovist.apps.web.request_log import RequestLog
-from isovist.apps.web.responses import ERROR_HANDLERS
-from isovist.apps.web.settings import Limits
-from isovist.apps.web.uploads import uploaded_files
+from isovist.apps.web import (
+    CONTENT_TYPE,
+    ERROR_HANDLERS,
+    Access,
+    Gate,
+    Limits,
+    Metrics,
+    RefusedError,
+    RequestLog,
+    uploaded_files,
+)
 
 if TYPE_CHECKING:
     from isovist.apps.server.zenoh_queries import ZenohEntrance

@@ -14,13 +14,16 @@ from threading import RLock
 from typing import Any
 
 import isovist as iv
-from isovist.apps.web.errors import RefusedError, unknown_map
-from isovist.apps.web.uploads import kind_of, main_file, read_atlas_or_map, write_uploads
-from isovist.atlas import atlas_info
-from isovist.atlas.library import SUFFIX, Stamp, check_memory, stamp_of
-from isovist.atlas.multimap import check_alike
-from isovist.storage import MANIFEST
-from isovist.storage.files import quote, sync_folder
+from isovist.apps.web import (
+    RefusedError,
+    kind_of,
+    main_file,
+    read_atlas_or_map,
+    unknown_map,
+    write_uploads,
+)
+from isovist.atlas import SUFFIX, Stamp, atlas_info, check_alike, check_memory, stamp_of
+from isovist.storage import MANIFEST, quote, sync_folder
 
 NAME = re.compile(r"\w[\w. -]{0,99}")
 DRAFT_PREFIX = ".incoming-"

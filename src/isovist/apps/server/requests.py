@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 import isovist as iv
-from isovist.apps.web.fields import Fields
+from isovist.apps.web import Fields
 from isovist.arrays import FloatArray
-from isovist.atlas.base import AnyScan
-from isovist.io.scans.fields import scan_from_fields
+from isovist.atlas import AnyScan
+from isovist.io import scan_from_fields
 from isovist.poses import AnyPose
-from isovist.storage.files import as_file_error, quote
+from isovist.storage import as_file_error, quote
 
 BINARY = ("application/octet-stream", "application/x-npz", "application/zip")
 SCAN, MAP, ATTITUDE = ("scan", "sensor"), ("map", "near", "heading"), ("tilt", "any_attitude")

@@ -7,9 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import isovist as iv
 from isovist.apps.server.requests import UPDATE, Body, odometry_of, region_of
-from isovist.apps.web.errors import RefusedError
-from isovist.apps.web.fields import Fields
-from isovist.apps.web.settings import Limits
+from isovist.apps.web import Fields, Limits, RefusedError
 from isovist.report import update_json
 from isovist.tracking import Update
 

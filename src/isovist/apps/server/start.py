@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import isovist as iv
-from isovist.apps.web.settings import Limits
-from isovist.localization.workers import check_workers
-from isovist.storage.files import read_bytes
+from isovist.apps.web import Limits
+from isovist.localization import check_workers
+from isovist.storage import read_bytes
 
 if TYPE_CHECKING:
     import uvicorn
 
     from isovist.apps.server.app import Server
     from isovist.apps.server.zenoh_queries import ZenohEntrance
-    from isovist.apps.web.access import Access
+    from isovist.apps.web import Access
 
 log = logging.getLogger("isovist.serve")
 BYTES_PER_MIB = 2.0**20
@@ -64,7 +64,7 @@ def start(options: ServeOptions, limits: Limits | None = None) -> None:
 
         from isovist.apps.server.app import Server
     from isovist.apps.server.maps import Maps
-    from isovist.apps.web.listening import listen, url_of
+    from isovist.apps.web import listen, url_of
 
     limits = limits or Limits()
     access = access_of(options)
@@ -88,7 +88,7 @@ def uvicorn_config(server: "Server", max_connections: int) -> "uvicorn.Config":
     import uvicorn
     from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-    from isovist.apps.web.connections import Connections
+    from isovist.apps.web import Connections
 
     limits = server.limits
     connections = Connections(max_connections, limits.idle_timeout_s)
@@ -106,7 +106,7 @@ def uvicorn_config(server: "Server", max_connections: int) -> "uvicorn.Config":
 
 def access_of(options: ServeOptions) -> "Access":
     """Return who may send requests; others than this machine need a token."""
-    from isovist.apps.web.access import LOOPBACK, Access
+    from isovist.apps.web import LOOPBACK, Access
 
     tokens = () if options.token_file is None else read_tokens(options.token_file)
     if not tokens and options.host not in LOOPBACK:
@@ -129,7 +129,7 @@ def access_of(options: ServeOptions) -> "Access":
 
 def default_workers() -> int:
     """Return one worker per core, or a single one for a card."""
-    from isovist.compute.registry import active_backend
+    from isovist.compute import active_backend
 
     if active_backend().name == "cuda":
         return 1

@@ -15,7 +15,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Scope
 
-from isovist.apps.ros.buses.zenoh_bus import open_session
+from isovist.apps.ros import open_session
 from isovist.apps.server.requests import BINARY
 
 KEY = "isovist"

@@ -4,3 +4,7 @@
 with the numbers of `report`; `view_models` adds what a picture needs. `reception` reads uploaded
 files, and `session_store` keeps them. The page itself is in `static`.
 """
+
+from isovist.lazy import lazy_names
+
+__getattr__, __dir__ = lazy_names(__name__)

@@ -27,12 +27,18 @@ from isovist.apps.studio import handlers, playback, reception, samples, view_mod
 from isovist.apps.studio.session_store import SessionStore
 from isovist.apps.studio.share import STATIC, share_page
 from isovist.apps.studio.theory_view import theory_at
-from isovist.apps.web.access import Access, Gate
-from isovist.apps.web.fields import Fields
-from isovist.apps.web.responses import ERROR_HANDLERS, TooLargeError
-from isovist.apps.web.settings import Limits
-from isovist.apps.web.streams import stream, with_progress
-from isovist.apps.web.uploads import Progress, uploaded_files
+from isovist.apps.web import (
+    ERROR_HANDLERS,
+    Access,
+    Fields,
+    Gate,
+    Limits,
+    Progress,
+    TooLargeError,
+    stream,
+    uploaded_files,
+    with_progress,
+)
 
 Json = dict[str, Any]
 Endpoint = Callable[[Request], Awaitable[Response]]

@@ -9,23 +9,24 @@ import numpy as np
 import isovist as iv
 from isovist.apps.studio.session_store import SessionStore, Site
 from isovist.apps.studio.view_models import answer_scene, rounded, search_scene
-from isovist.apps.web.fields import Fields
-from isovist.apps.web.uploads import Progress
-from isovist.localization import preview
+from isovist.apps.web import Fields, Progress
+from isovist.localization import AnyMaps, preview
 from isovist.localization.contrast import contrast
-from isovist.localization.maps import AnyMaps
 from isovist.poses import AnyPose, pose_error
 from isovist.report import (
     answer_json,
     area_words,
     chance_text,
     contrast_json,
+    fit_text,
+    pose_json,
+    proof_text,
+    sensor_words,
     share_text,
+    survey_rows,
     surveys_json,
     surveys_text,
 )
-from isovist.report.answers import fit_text, pose_json, proof_text
-from isovist.report.surveys import sensor_words, survey_rows
 
 
 def locate_scan(store: SessionStore, fields: Fields) -> dict[str, Any]:

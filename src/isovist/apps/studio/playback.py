@@ -9,14 +9,12 @@ import numpy as np
 import isovist as iv
 from isovist.apps.studio.session_store import SessionStore
 from isovist.apps.studio.view_models import estimate_scene, rounded, scan_ends
-from isovist.apps.web.fields import Fields
-from isovist.apps.web.uploads import Progress
+from isovist.apps.web import Fields, Progress
 from isovist.exploration import Rule
-from isovist.report import run_json, run_text, track_text, update_json
-from isovist.report.answers import pose_json
+from isovist.report import pose_json, run_json, run_text, track_text, update_json
 from isovist.simulation import Run, explore, lost_start
-from isovist.tracking import summarise
-from isovist.tracking.replay import AnyLog, replay
+from isovist.tracking import AnyLog, summarise
+from isovist.tracking.replay import replay
 
 MAX_UPDATES = 20_000
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import isovist as iv
 from isovist.apps.studio.session_store import Named, SessionStore, Site
-from isovist.apps.web.uploads import (
+from isovist.apps.web import (
     Progress,
     kind_of,
     main_file,
@@ -17,11 +17,9 @@ from isovist.apps.web.uploads import (
     read_log_or_clouds,
     write_uploads,
 )
-from isovist.atlas import MultiMap
-from isovist.atlas.library import SUFFIX
-from isovist.sensing.cloud_log import CloudLog
-from isovist.storage import MANIFEST
-from isovist.storage.files import quote
+from isovist.atlas import SUFFIX, MultiMap
+from isovist.sensing import CloudLog
+from isovist.storage import MANIFEST, quote
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,18 @@ from functools import lru_cache
 import numpy as np
 
 import isovist as iv
-from isovist.apps.ros.demo_bag import MOUNT, STEPS_PER_S, STEPS_PER_SCAN, motion_of
+from isovist.apps.ros import MOUNT, STEPS_PER_S, STEPS_PER_SCAN, motion_of
 from isovist.apps.studio.session_store import Named, SessionStore, Site
-from isovist.sensing.scan_set import ScanSet
-from isovist.simulation import HEIGHT, office_floor, random_pose, twofold_hall
-from isovist.simulation.demo import CEILING, LIDAR
-from isovist.simulation.worlds import OfficeFloor
+from isovist.sensing import ScanSet
+from isovist.simulation import (
+    CEILING,
+    HEIGHT,
+    LIDAR,
+    OfficeFloor,
+    office_floor,
+    random_pose,
+    twofold_hall,
+)
 
 DRIVE_S = 40.0
 SEED = 41

@@ -13,11 +13,10 @@ from threading import RLock
 from typing import Generic, Protocol, TypeVar
 
 import isovist as iv
-from isovist.apps.web.errors import RefusedError
-from isovist.apps.web.settings import Limits
+from isovist.apps.web import Limits, RefusedError
 from isovist.atlas import PlaneAtlas, bare_walls
-from isovist.maps.base import Map
-from isovist.sensing.cloud_log import CloudLog
+from isovist.maps import Map
+from isovist.sensing import CloudLog
 
 
 class HasName(Protocol):

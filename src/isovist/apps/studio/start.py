@@ -40,10 +40,9 @@ def start(options: StudioOptions) -> None:
         import uvicorn
 
         from isovist.apps.studio.app import studio_app
-        from isovist.apps.web.access import Access
+        from isovist.apps.web import Access
     from isovist.apps.studio.session_store import Named, SessionStore, Site
-    from isovist.apps.web.listening import listen, url_of
-    from isovist.apps.web.uploads import read_atlas_or_map, read_log_or_clouds
+    from isovist.apps.web import listen, read_atlas_or_map, read_log_or_clouds, url_of
 
     store, world, drive = SessionStore(), options.world, options.drive
     if world is not None:

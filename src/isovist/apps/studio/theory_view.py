@@ -7,14 +7,11 @@ import numpy as np
 
 import isovist as iv
 from isovist.apps.studio.view_models import rounded
-from isovist.apps.web.fields import Fields
+from isovist.apps.web import Fields
 from isovist.arrays import FloatArray
-from isovist.paper import Exact, paper_room
-from isovist.paper.descriptor.quadrature import SegmentView
-from isovist.paper.descriptor.shadows import find_jumps
-from isovist.paper.example import TRUE_PLACE, profile_of
+from isovist.paper import TRUE_PLACE, Exact, SegmentView, find_jumps, paper_room, profile_of
 from isovist.poses import unit_vectors
-from isovist.report.figures.plans import outline_of
+from isovist.report import outline_of
 
 DIRECTIONS = 360
 MIN_SHADOW_M = 1e-6

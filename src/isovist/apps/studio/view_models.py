@@ -13,16 +13,18 @@ from PIL import Image
 import isovist as iv
 from isovist.apps.studio.session_store import Site
 from isovist.arrays import FloatArray
-from isovist.atlas import PlaneAtlas, SpaceAtlas
-from isovist.atlas.base import AnyScan
+from isovist.atlas import AnyScan, PlaneAtlas, SpaceAtlas
 from isovist.compute import EXPLAINED
-from isovist.localization import best_headings, site_of
-from isovist.localization.contrast import TELLING, rate_at
-from isovist.localization.maps import AnyMaps, placed
+from isovist.localization import TELLING, AnyMaps, best_headings, placed, rate_at, site_of
 from isovist.poses import AnyPose
-from isovist.report import chance_text, slice_of
-from isovist.report.answers import estimate_text, pose_json, spread_text
-from isovist.report.figures.cells import known_bounds
+from isovist.report import (
+    chance_text,
+    estimate_text,
+    known_bounds,
+    pose_json,
+    slice_of,
+    spread_text,
+)
 
 MAX_BEAMS = {2: 720, 3: 4000}
 MAX_WALL_POINTS = 500_000

@@ -9,7 +9,7 @@ from typing import Any
 
 import isovist as iv
 from isovist.poses import AnyPose
-from isovist.storage.files import quote
+from isovist.storage import quote
 
 MAX_COORDINATE = 1e6
 

@@ -16,15 +16,18 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 import isovist as iv
-from isovist.io import has_point_clouds, read_cloud_log
-from isovist.io.formats import format_of, suffixes_of
-from isovist.io.logs.read import LOG_FORMATS
-from isovist.io.maps.read import MAP_FORMATS
-from isovist.io.scans.read import SCAN_FORMATS
-from isovist.io.settings import LIMITS
-from isovist.sensing.cloud_log import CloudLog
-from isovist.storage import MANIFEST
-from isovist.storage.files import quote
+from isovist.io import (
+    LIMITS,
+    LOG_FORMATS,
+    MAP_FORMATS,
+    SCAN_FORMATS,
+    format_of,
+    has_point_clouds,
+    read_cloud_log,
+    suffixes_of,
+)
+from isovist.sensing import CloudLog
+from isovist.storage import MANIFEST, quote
 
 if TYPE_CHECKING:
     from starlette.datastructures import FormData

@@ -33,9 +33,8 @@ from isovist.atlas.matching.windows import (
     window_of_scan,
 )
 from isovist.atlas.settings import AtlasSettings, BeamModel
-from isovist.basis.directional_basis import DirectionalBasis
-from isovist.compute.registry import active_backend
-from isovist.compute.requests import (
+from isovist.basis import DirectionalBasis
+from isovist.compute import (
     AlignAndScoreRequest,
     AlignedPoses,
     AlignRequest,
@@ -45,13 +44,19 @@ from isovist.compute.requests import (
     RayMap,
     RaySet,
     ScoreRequest,
+    active_backend,
 )
 from isovist.errors import InputError
-from isovist.maps.cells import Cell, distance_to_walls
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.sweep.sweep2d import RangeSum, free_nodes, without_negligible
+from isovist.maps import (
+    Cell,
+    OccupancyMap,
+    RangeSum,
+    distance_to_walls,
+    free_nodes,
+    without_negligible,
+)
 from isovist.poses import Pose, unit_vectors
-from isovist.sensing.scan import Scan
+from isovist.sensing import Scan
 
 SIGNALS = ("range", "range+intensity")
 """Signals that a 2D atlas can be searched by."""
@@ -250,12 +255,14 @@ class PlaneAtlas(Atlas):
     @staticmethod
     @cache
     def kernels() -> tuple[Any, ...]:
-        from isovist.compute.fitting.align2d import align_2d
-        from isovist.compute.infra.small_matrices import compose
-        from isovist.compute.likelihood.aggregate import thin_beams
-        from isovist.compute.likelihood.score2d import score_2d
-        from isovist.compute.search.topk import order_by_place
-        from isovist.compute.search.windows import channels_of
+        from isovist.compute import (
+            align_2d,
+            channels_of,
+            compose,
+            order_by_place,
+            score_2d,
+            thin_beams,
+        )
 
         return align_2d, score_2d, order_by_place, thin_beams, channels_of, compose
 
@@ -450,7 +457,7 @@ def _beams(
     scan: Scan, count: int, block: tuple[float, float], walls: ReflectanceRange | None
 ) -> Beams:
     """Return at most `count` valid beams, evenly spread."""
-    from isovist.compute.likelihood.aggregate import thin_beams
+    from isovist.compute import thin_beams
 
     index, ends = np.empty(count, np.int64), np.empty((count, 2))
     begins, counts = np.empty((2, count), np.int64), np.empty(3, np.int64)

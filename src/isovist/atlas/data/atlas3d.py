@@ -27,17 +27,23 @@ from isovist.atlas.matching.beams import Beams, Fit
 from isovist.atlas.matching.channels import Window
 from isovist.atlas.matching.windows import basis_from_json, basis_json, window_of_cloud
 from isovist.atlas.settings import AtlasSettings, BeamModel
-from isovist.basis.directional_basis import DirectionalBasis
-from isovist.compute.requests import BeamRatings, empty_ratings
+from isovist.basis import DirectionalBasis
+from isovist.compute import BeamRatings, empty_ratings
 from isovist.errors import InputError
-from isovist.maps.cells import Cell, checked_cells
-from isovist.maps.floor import close_floor, floor_levels
-from isovist.maps.grid3d.blocks import BlockGrid
-from isovist.maps.grid3d.grids import DenseGrid, Grid
-from isovist.maps.grid3d.ray_fields import RayGrid, WallDistances
-from isovist.maps.grid3d.voxel_map import VoxelMap
+from isovist.maps import (
+    BlockGrid,
+    Cell,
+    DenseGrid,
+    Grid,
+    RayGrid,
+    VoxelMap,
+    WallDistances,
+    checked_cells,
+    close_floor,
+    floor_levels,
+)
 from isovist.poses import Pose3
-from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing import CloudScan
 
 PEAK = 60
 """Bytes per cell that describing a map takes, measured; by blocks, where cells are unknown, since
@@ -165,8 +171,7 @@ class SpaceAtlas(Atlas):
         return rated
 
     def kernels(self) -> tuple[Any, ...]:
-        from isovist.compute.fitting.align3d import align_3d, align_3d_by_blocks
-        from isovist.compute.likelihood.score3d import score_3d, score_3d_by_blocks
+        from isovist.compute import align_3d, align_3d_by_blocks, score_3d, score_3d_by_blocks
 
         is_dense = isinstance(self.world.grid, DenseGrid)
         return (align_3d, score_3d) if is_dense else (align_3d_by_blocks, score_3d_by_blocks)

@@ -13,11 +13,9 @@ from isovist.atlas.data.surfaces import bare_walls, bridge_gaps
 from isovist.atlas.matching.windows import basis_from_json
 from isovist.atlas.settings import AtlasSettings
 from isovist.errors import FileError
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.maps import OccupancyMap
 from isovist.poses import Pose
-from isovist.storage.array_folder import Manifest, check_kind, manifest_of
-from isovist.storage.files import PathLike
-from isovist.storage.locations import Location, location_of
+from isovist.storage import Location, Manifest, PathLike, check_kind, location_of, manifest_of
 
 Band = tuple[int, int]
 """First cell, and the one after the last."""

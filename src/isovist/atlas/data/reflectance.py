@@ -27,12 +27,8 @@ from numpy.typing import NDArray
 from isovist.arrays import Float32Array, FloatArray, IntArray, readonly
 from isovist.atlas.base import FAR, MAJORITY
 from isovist.atlas.settings import BeamModel, ReflectanceSettings
-from isovist.compute.likelihood.beam_model import EXPLAINED
-from isovist.maps.base import Ending
-from isovist.maps.cells import Cell
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.grid3d.voxel_map import VoxelMap
-from isovist.maps.sweep.sweep2d import sweep_ranges
+from isovist.compute import EXPLAINED
+from isovist.maps import Cell, Ending, OccupancyMap, VoxelMap, sweep_ranges
 from isovist.poses import unit_vectors
 
 DIRECTIONS = 16

@@ -18,14 +18,17 @@ from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.atlas.data.partial import read_part
 from isovist.atlas.matching.windows import is_even
 from isovist.atlas.settings import AtlasSettings
-from isovist.compute.grids.layout import BLOCK_SIDE, FIRST_OWN_ROW
+from isovist.compute import BLOCK_SIDE, FIRST_OWN_ROW
 from isovist.errors import FileError, InputError, IsovistError
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.grid3d.blocks import BlockGrid, blocks_of
-from isovist.maps.grid3d.ray_fields import RayGrid, WallDistances
-from isovist.maps.grid3d.voxel_map import VoxelMap
-from isovist.storage.array_folder import check_folder, read_folder, read_manifest, write_folder
-from isovist.storage.files import PathLike, first_line
+from isovist.maps import BlockGrid, OccupancyMap, RayGrid, VoxelMap, WallDistances, blocks_of
+from isovist.storage import (
+    PathLike,
+    check_folder,
+    first_line,
+    read_folder,
+    read_manifest,
+    write_folder,
+)
 
 KIND, VERSION, BY_BLOCKS = "atlas", 2, 3
 """Kind of the folder; version of the format, and of that of large 3D maps (`maps.grid3d.grids`)."""

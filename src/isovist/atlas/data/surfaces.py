@@ -4,10 +4,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from isovist.maps.cells import Cell
-from isovist.maps.grid2d.distance import distance_to
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.grid3d.voxel_map import VoxelMap
+from isovist.maps import Cell, OccupancyMap, VoxelMap, distance_to
 
 Grid = TypeVar("Grid", OccupancyMap, VoxelMap, OccupancyMap | VoxelMap)
 

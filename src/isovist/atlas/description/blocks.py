@@ -11,13 +11,18 @@ from isovist.atlas.description.tiles import around, inside, squares
 from isovist.atlas.matching.channels import RAYS
 from isovist.atlas.matching.windows import described_rings, search_basis, search_rings
 from isovist.atlas.settings import AtlasSettings
-from isovist.basis.directional_basis import DirectionalBasis
-from isovist.maps.base import Ending
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.grid3d.voxel_map import VoxelMap
-from isovist.maps.sweep.sweep2d import MapPart, RangeSum, blocks_of, describe_field
-from isovist.maps.sweep.sweep3d import VoxelSweep
-from isovist.maps.sweep.sweep3d import blocks_of as blocks_in_space
+from isovist.basis import DirectionalBasis
+from isovist.maps import (
+    Ending,
+    MapPart,
+    OccupancyMap,
+    RangeSum,
+    VoxelMap,
+    VoxelSweep,
+    describe_field,
+    direction_blocks_2d,
+    direction_blocks_3d,
+)
 from isovist.poses import unit_vectors
 
 PARTS = 8
@@ -73,7 +78,10 @@ class PlaneBlock:
     def split(self, side: int) -> Iterator["PlaneBlock"]:
         """Yield blocks of the nodes in squares of `side` cells."""
         cells, shape = self.clear.cells, self.clear.shape
-        blocks, reach = blocks_of(self.clear, self.rows, self.columns), self.settings.reach
+        blocks, reach = (
+            direction_blocks_2d(self.clear, self.rows, self.columns),
+            self.settings.reach,
+        )
         for box in squares(shape, side):
             slots = inside(box, self.rows, self.columns)
             if slots.size:
@@ -144,7 +152,7 @@ class SpaceBlock:
         """Yield blocks of the nodes in squares of `side` cells."""
         shape = self.clear.shape
         levels, rows, columns = np.unravel_index(self.nodes, shape)
-        blocks, reach = blocks_in_space(self.nodes), self.settings.reach / self.clear.resolution
+        blocks, reach = direction_blocks_3d(self.nodes), self.settings.reach / self.clear.resolution
         for box in squares(shape[1:], side):
             slots = inside(box, rows, columns)
             if slots.size:

@@ -17,7 +17,7 @@ import numpy as np
 
 from isovist.arrays import Float32Array, IntArray
 from isovist.atlas.description.tiles import Block
-from isovist.compute.infra.threads import THREADS
+from isovist.compute import THREADS
 from isovist.errors import InputError, MissingExtraError
 
 LOCAL = re.compile(r"local:([1-9][0-9]{0,2})")
@@ -86,7 +86,7 @@ class Cluster:
 
 def describe_packed(packed: bytes) -> Float32Array:
     """Compute the descriptors of a packed block on the cores of a worker."""
-    from isovist.compute.registry import use_backend
+    from isovist.compute import use_backend
 
     block: Block = pickle.loads(zlib.decompress(packed))
     with use_backend("cpu"):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import Float32Array, FloatArray, IntArray
-from isovist.compute.selection import heaviest
+from isovist.compute import heaviest
 
 
 @dataclass(frozen=True, slots=True, eq=False)

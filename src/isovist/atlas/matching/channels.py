@@ -48,7 +48,7 @@ class Window:
             short: Most that a channel costs that is shorter than the map says, in log(1 + r); one
                 that is longer costs up to twice that.
         """
-        from isovist.compute.search.correlate import encode_scan
+        from isovist.compute import encode_scan
 
         values, scale = np.empty(self.values.shape, dtype=np.int16), np.empty(2)
         encode_scan(self.values, self.seen, short, short / COST_STEPS, values, scale)

@@ -24,12 +24,10 @@ from isovist.arrays import FloatArray, IntArray, readonly
 from isovist.atlas.data.reflectance import ReflectanceRange
 from isovist.atlas.matching.channels import PHASES, RAYS, Window
 from isovist.atlas.settings import AtlasSettings
-from isovist.basis.directional_basis import DirectionalBasis
-from isovist.basis.profiles import Bump, CosinePower, Softmax
+from isovist.basis import Bump, CosinePower, DirectionalBasis, Softmax
 from isovist.errors import InputError
 from isovist.poses import unit_vectors
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.scan import Scan
+from isovist.sensing import CloudScan, Scan
 
 SCANS = 16
 """Size of the caches of scans and sensors: a scan is described again for every map."""
@@ -127,7 +125,7 @@ def window_of_scan(
 
     Where `reflectances` are given, intensities are a second ring of channels.
     """
-    from isovist.compute.search.windows import channels_of
+    from isovist.compute import channels_of
 
     channels, even = settings.channels, is_even(basis)
     basis = search_basis(channels) if basis is None else basis

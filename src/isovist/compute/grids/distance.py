@@ -93,7 +93,7 @@ def _lower_row(neighbour_row, row):
 
 
 @kernel("b1[:,::1] -> u1[:,::1]")
-def king_moves(free, moves):
+def count_king_moves(free, moves):
     """Count the moves of a king to the nearest cell that is not free, at most `MAX_MOVES`.
 
     Shapes (height, width).

@@ -120,7 +120,7 @@ def sweep_one(runs, du, dv, before, places, nodes, ranges, endings, node_ranges,
     "Tuple((i8[::1], i8[::1])) -> f4[:,:,::1], u1[:,:,::1], f4[:,::1], u1[:,::1]",
     over="directions",
 )
-def sweep_all(
+def sweep_all_2d(
     first, last, runs, directions, before, places, nodes, ranges, endings, node_ranges, node_endings
 ):
     """Compute ranges along directions of one major axis; each core takes a direction at a time.
@@ -197,7 +197,7 @@ def _add_products(values, weights, sums):
     over="nodes",
     block=NODE_CHUNK,
 )
-def accumulate(
+def accumulate_ranges(
     first, last, ranges, endings, nodes, slots, weights, counted, unit, maximum, transform, scale,
     F, K,
 ):  # fmt: skip

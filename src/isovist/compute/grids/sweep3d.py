@@ -145,7 +145,7 @@ def sweep_one(cells, du, dv, dw, before, width, nodes, maximum, unit, ranges, en
     "-> f4[:,::1], u1[:,::1]",
     over="directions",
 )
-def sweep_all(
+def sweep_all_3d(
     first, last, cells, directions, before, width, nodes, moves, maximum, unit, output_rows, ranges,
     endings,
 ):  # fmt: skip

@@ -182,7 +182,7 @@ def cast_ray(skip, x, y, dx, dy, maximum):
 
 
 @kernel("u1[:,::1], f8[:,::1], f8[:,::1], f8 -> f8[::1], u1[::1], i8[::1], i8[::1]", over="origins")
-def cast_rays(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes):
+def cast_rays_2d(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes):
     """Cast rays of any direction length from many origins; see `cast_ray`.
 
     Args:

@@ -177,7 +177,7 @@ def _before(at, step, o, d, j, k):
 
 @subroutine
 def _cast(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes):
-    """Cast rays through a grid of either layout; see `cast_rays`."""
+    """Cast rays through a grid of either layout; see `cast_rays_3d`."""
     at, step, sides = np.empty(3, np.int64), np.empty(3, np.int64), np.empty(3, np.int64)
     tied, met_cell = np.empty(3, np.int64), np.empty(3, np.int64)
     for k in range(first, last):
@@ -192,7 +192,7 @@ def _cast(first, last, skip, origins, directions, maximum, ranges, endings, cell
 @kernel(
     "u1[:,:,::1], f8[:,::1], f8[:,::1], f8 -> f8[::1], u1[::1], i8[::1], i8[::1]", over="origins"
 )
-def cast_rays(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes):
+def cast_rays_3d(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes):
     """Cast rays of any direction length from many origins; see `cast_ray`.
 
     Args:
@@ -216,5 +216,5 @@ def cast_rays(first, last, skip, origins, directions, maximum, ranges, endings, 
 def cast_rays_by_blocks(
     first, last, skip, origins, directions, maximum, ranges, endings, cells, axes
 ):
-    """Cast rays through a grid that is stored by blocks; see `cast_rays`."""
+    """Cast rays through a grid that is stored by blocks; see `cast_rays_3d`."""
     _cast(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes)

@@ -227,7 +227,7 @@ def _window(direction, basis, s, code, parameter, peak, logs):
 
 
 @kernel("i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[::1], i8, f8 -> f8[:,:,::1]", over="out")
-def accumulate(first, last, offsets, direction, value, basis, order, code, parameter, out):
+def accumulate_signals(first, last, offsets, direction, value, basis, order, code, parameter, out):
     """Sum weighted signals: out[p, order[i], :] = Σ_s w_i(direction[s]) value[s, :].
 
     The sum runs over the nodes s of point p.

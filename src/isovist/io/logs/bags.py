@@ -18,7 +18,7 @@ from isovist.io.bags import LASER_SCAN, read_messages, scan_of, select_connectio
 from isovist.io.logs.frames import GIVE_SENSOR_POSE, frame_name, mounting_of
 from isovist.io.logs.odometry import RecordedOdometry, inside_odometry, single_frame
 from isovist.io.logs.read import LogOptions, Progress
-from isovist.sensing.log import Log
+from isovist.sensing import Log
 
 
 def read_bag_log(path: Path, options: LogOptions, _progress: Progress | None = None) -> Log:

@@ -40,8 +40,8 @@ import numpy as np
 from isovist.arrays import FloatArray, readonly
 from isovist.errors import FileError
 from isovist.io.settings import CHECKS, LIMITS
-from isovist.sensing.scan_set import ScanSet
-from isovist.storage.files import MAX_COORDINATE, PathLike, existing_file, quote, unreadable_error
+from isovist.sensing import ScanSet
+from isovist.storage import MAX_COORDINATE, PathLike, existing_file, quote, unreadable_error
 
 KINDS = ("FLASER", "ROBOTLASER1", "RAWLASER1")
 

@@ -23,9 +23,8 @@ from isovist.io.logs.odometry import RecordedOdometry, inside_odometry, interpol
 from isovist.io.point_cloud2 import cloud_of, count_returns
 from isovist.io.scans.bags import too_few_returns
 from isovist.poses import AnyPose, Pose3
-from isovist.sensing.cloud_log import CloudLog
-from isovist.sensing.cloud_scan import MIN_RETURNS, CloudScan
-from isovist.storage.files import PathLike, is_folder
+from isovist.sensing import MIN_RETURNS, CloudLog, CloudScan
+from isovist.storage import PathLike, is_folder
 
 
 def has_point_clouds(path: PathLike, scan_topic: str | None = None) -> bool:

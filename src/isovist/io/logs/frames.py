@@ -19,7 +19,7 @@ from isovist.errors import FileError
 from isovist.io.bags import time_of
 from isovist.io.settings import CHECKS
 from isovist.poses import Pose, Pose3
-from isovist.storage.files import MAX_COORDINATE
+from isovist.storage import MAX_COORDINATE
 
 GIVE_SENSOR_POSE = "Give it as `T_robot_sensor`, at the command line `--sensor X Y YAW`."
 

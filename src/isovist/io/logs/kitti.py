@@ -17,9 +17,8 @@ from isovist.arrays import FloatArray
 from isovist.errors import FileError
 from isovist.io.clouds import read_bin
 from isovist.poses import AnyPose, Pose3
-from isovist.sensing.cloud_log import CloudLog
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.storage.files import as_file_error, existing_file, is_folder
+from isovist.sensing import CloudLog, CloudScan
+from isovist.storage import as_file_error, existing_file, is_folder
 
 
 def is_kitti(path: Path) -> bool:

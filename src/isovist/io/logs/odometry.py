@@ -16,7 +16,7 @@ from isovist.io.bags import ODOMETRY, TRANSFORMS, select_connections, time_of
 from isovist.io.logs.frames import Frames, frame_name, poses_of_rows
 from isovist.io.settings import CHECKS
 from isovist.poses import Pose3
-from isovist.storage.files import MAX_COORDINATE, quote
+from isovist.storage import MAX_COORDINATE, quote
 
 
 class RecordedOdometry:

@@ -9,7 +9,7 @@ import numpy as np
 from isovist.errors import FileError
 from isovist.io.logs.kitti import number_rows, rigid
 from isovist.poses import Pose3
-from isovist.storage.files import PathLike, existing_file
+from isovist.storage import PathLike, existing_file
 
 TUM, KITTI = 8, 12
 """Numbers of a line."""

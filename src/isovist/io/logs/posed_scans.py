@@ -17,8 +17,8 @@ from isovist.io.logs.read import (
     mounting_and_correction,
 )
 from isovist.io.scans.scan_sets import read_scan_set
-from isovist.sensing.scan import Scan
-from isovist.storage.files import PathLike
+from isovist.sensing import Scan
+from isovist.storage import PathLike
 
 
 def read_posed_scans(path: PathLike, prefix: str = "") -> tuple[list[Scan], FloatArray]:

@@ -29,9 +29,8 @@ from isovist.io.logs.carmen import read_carmen_offset
 from isovist.io.scans.scan_sets import read_scan_set
 from isovist.io.settings import CHECKS
 from isovist.poses import Pose
-from isovist.sensing.log import Log
-from isovist.sensing.scan_set import ScanSet
-from isovist.storage.files import PathLike, existing_file, is_folder
+from isovist.sensing import Log, ScanSet
+from isovist.storage import PathLike, existing_file, is_folder
 
 Progress = Callable[[float], None]
 BAG = Format(

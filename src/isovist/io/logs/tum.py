@@ -8,7 +8,7 @@ import numpy as np
 
 from isovist.arrays import ArrayLike, as_floats
 from isovist.poses import Pose3
-from isovist.storage.files import PathLike, replace_file
+from isovist.storage import PathLike, replace_file
 
 
 def write_tum(path: PathLike, times: ArrayLike, poses: ArrayLike) -> None:

@@ -18,8 +18,8 @@ import shapely
 from isovist.arrays import ArrayLike, FloatArray, as_floats
 from isovist.errors import FileError, InputError
 from isovist.io.settings import LIMITS
-from isovist.maps.surfaces.segment_map import SegmentMap
-from isovist.storage.files import PathLike, as_file_error, quote, read_json, replace_file
+from isovist.maps import SegmentMap
+from isovist.storage import PathLike, as_file_error, quote, read_json, replace_file
 
 MAX_NUMBER = 1e9
 """Coordinates (m) and reflectances beyond this are mistakes, and their squares lose digits."""

@@ -27,7 +27,7 @@ from PIL.TiffImagePlugin import TiffImageFile
 from isovist.arrays import BoolArray, check_memory
 from isovist.errors import FileError
 from isovist.io.settings import LIMITS
-from isovist.storage.files import as_file_error, existing_file, quote
+from isovist.storage import as_file_error, existing_file, quote
 
 PEAK_BYTES = 12
 """Bytes per pixel at the peak of reading: eight for numbers as text, the rest for cells."""

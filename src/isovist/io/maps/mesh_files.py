@@ -16,8 +16,8 @@ import numpy as np
 from isovist.arrays import FloatArray
 from isovist.errors import FileError, InputError, MissingExtraError
 from isovist.io.settings import LIMITS
-from isovist.maps.surfaces.mesh_map import Free, MeshMap, checked_faces
-from isovist.storage.files import PathLike, as_file_error, decoder_errors, existing_file, read_bytes
+from isovist.maps import Free, MeshMap, checked_faces
+from isovist.storage import PathLike, as_file_error, decoder_errors, existing_file, read_bytes
 
 SUFFIXES = (".ply", ".obj", ".stl", ".off", ".glb")
 

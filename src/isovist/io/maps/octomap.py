@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from isovist.arrays import IntArray
 from isovist.errors import FileError
 from isovist.io.settings import LIMITS
-from isovist.maps.cells import Cell
-from isovist.maps.grid3d.grids import MAX_CELLS
-from isovist.maps.grid3d.voxel_map import VoxelMap
-from isovist.storage.files import PathLike, as_file_error, quote, read_bytes
+from isovist.maps import MAX_CELLS, Cell, VoxelMap
+from isovist.storage import PathLike, as_file_error, quote, read_bytes
 
 _FIRST_LINES = {b"# Octomap OcTree binary file": True, b"# Octomap OcTree file": False}
 _PAYLOAD_BYTES = {"OcTree": 4, "ColorOcTree": 7}
@@ -31,7 +29,7 @@ def read_octomap(path: PathLike) -> VoxelMap:
     Raises:
         FileError: If the file is no OctoMap, damaged, empty or too large.
     """
-    from isovist.compute.grids.octomap import TREE_DEPTH, fill_cells
+    from isovist.compute import TREE_DEPTH, fill_cells
 
     tree = _Tree.read(Path(path))
     leaves = tree.leaves()
@@ -92,13 +90,7 @@ class _Tree:
 
     def leaves(self) -> IntArray:
         """Return the leaves of the tree as x, y, z, size and code in cells, shape (k, 5)."""
-        from isovist.compute.grids.octomap import (
-            CUT_OFF,
-            TOO_DEEP,
-            TOO_MANY,
-            TREE_DEPTH,
-            read_leaves,
-        )
+        from isovist.compute import CUT_OFF, TOO_DEEP, TOO_MANY, TREE_DEPTH, read_leaves
 
         name, size = self.path.name, len(self.data)
         # A node of a `.bt` has at most eight leaves, and `nodes` counts leaves as well as nodes.

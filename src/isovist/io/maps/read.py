@@ -13,11 +13,8 @@ from isovist.io.maps.geojson import write_geojson
 from isovist.io.maps.ros_map import write_ros_map
 from isovist.io.ply import has_faces
 from isovist.io.settings import LIMITS
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.grid3d.voxel_map import VoxelMap
-from isovist.maps.kinds import AnyMap
-from isovist.maps.surfaces.segment_map import SegmentMap
-from isovist.storage.files import PathLike, as_file_error, existing_file
+from isovist.maps import AnyMap, OccupancyMap, SegmentMap, VoxelMap
+from isovist.storage import PathLike, as_file_error, existing_file
 
 ROS_MAP = Format("ROS map", (".yaml", ".yml"), "isovist.io.maps.ros_map:read_ros_map")
 PLAN = Format("plan in m", (".geojson", ".json"), "isovist.io.maps.geojson:read_geojson")

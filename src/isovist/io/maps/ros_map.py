@@ -32,10 +32,9 @@ from isovist.errors import FileError, InputError
 from isovist.io.maps.images import Brightness, read_brightness
 from isovist.io.plain_yaml import read_yaml
 from isovist.io.settings import LIMITS
-from isovist.maps.cells import Cell
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.maps import Cell, OccupancyMap
 from isovist.poses import Pose
-from isovist.storage.files import MAX_COORDINATE, PathLike, quote, replace_files
+from isovist.storage import MAX_COORDINATE, PathLike, quote, replace_files
 
 MODES = ("trinary", "scale", "raw")
 

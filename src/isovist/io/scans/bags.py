@@ -24,9 +24,8 @@ from isovist.io.bags import (
 )
 from isovist.io.logs.frames import Frames, frame_name, mounting_of
 from isovist.io.point_cloud2 import cloud_of, count_returns
-from isovist.sensing.cloud_scan import MIN_RETURNS, CloudScan
-from isovist.sensing.scan import Scan
-from isovist.storage.files import PathLike
+from isovist.sensing import MIN_RETURNS, CloudScan, Scan
+from isovist.storage import PathLike
 
 _SCANS = (LASER_SCAN, POINT_CLOUD)
 

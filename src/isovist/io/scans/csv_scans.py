@@ -14,8 +14,8 @@ import numpy as np
 from isovist.arrays import FloatArray
 from isovist.errors import FileError
 from isovist.io.settings import LIMITS
-from isovist.sensing.scan import Scan
-from isovist.storage.files import quote, read_bytes
+from isovist.sensing import Scan
+from isovist.storage import quote, read_bytes
 
 COLUMNS = ("bearing", "range", "intensity")
 

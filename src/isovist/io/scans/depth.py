@@ -9,9 +9,8 @@ from PIL.PngImagePlugin import PngImageFile
 
 from isovist.errors import FileError
 from isovist.io.settings import LIMITS
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.scan import Scan
-from isovist.storage.files import existing_file, read_json
+from isovist.sensing import CloudScan, Scan
+from isovist.storage import existing_file, read_json
 
 NAMES = ("fx", "fy", "cx", "cy")
 

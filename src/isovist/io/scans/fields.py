@@ -19,9 +19,8 @@ import numpy as np
 from isovist.arrays import FloatArray
 from isovist.errors import FileError, InputError
 from isovist.io.settings import LIMITS
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.scan import Scan
-from isovist.storage.files import quote, read_json, read_npz
+from isovist.sensing import CloudScan, Scan
+from isovist.storage import quote, read_json, read_npz
 
 _REQUIRED = ("angle_min", "angle_increment", "ranges", "range_min", "range_max")
 _CLOUD_DEFAULTS = {"range_min": 0.0, "range_max": math.inf, "roll": 0.0, "pitch": 0.0}

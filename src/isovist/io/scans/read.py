@@ -14,16 +14,8 @@ from isovist.io.formats import Format, format_of, list_formats
 from isovist.io.scans.csv_scans import encode_csv
 from isovist.io.scans.fields import encode_json, encode_npz
 from isovist.poses import AnyPose, Pose, Pose3
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.scan import Scan
-from isovist.storage.files import (
-    PathLike,
-    as_file_error,
-    existing_file,
-    is_folder,
-    quote,
-    replace_file,
-)
+from isovist.sensing import CloudScan, Scan
+from isovist.storage import PathLike, as_file_error, existing_file, is_folder, quote, replace_file
 
 CLOUD = Format("point cloud", (".ply", ".pcd", ".bin"), "isovist.io.clouds:read_cloud_scan")
 BAG = Format(

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from isovist.arrays import FloatArray, readonly
 from isovist.errors import FileError
 from isovist.io.settings import LIMITS
-from isovist.sensing.scan_set import ScanSet
-from isovist.storage.files import MAX_COORDINATE, PathLike, read_npz
+from isovist.sensing import ScanSet
+from isovist.storage import MAX_COORDINATE, PathLike, read_npz
 
 _UNITS = {"ranges_m": 1.0, "ranges_cm": 100.0, "ranges_mm": 1000.0}
 """Number of units in a metre, by name of the array."""

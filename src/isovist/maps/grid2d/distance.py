@@ -17,30 +17,28 @@ and SciPy takes as long for this many cells."""
 
 def king_moves(free: BoolArray) -> NDArray[np.uint8]:
     """Return the chessboard distance to the nearest cell that is not free, at most 253."""
-    from isovist.compute.grids import distance as kernels
+    from isovist.compute import MAX_MOVES, count_king_moves
 
     if free.ndim == 2 and free.size >= MIN_KERNEL_CELLS:
         moves = np.empty(free.shape, dtype=np.uint8)
-        kernels.king_moves(free, moves)
+        count_king_moves(free, moves)
         return moves
     if free.ndim == 2:
-        return _in_two_passes(free, kernels.MAX_MOVES)
+        return _in_two_passes(free, MAX_MOVES)
     from scipy.ndimage import distance_transform_cdt
 
-    return np.minimum(distance_transform_cdt(free, metric="chessboard"), kernels.MAX_MOVES).astype(
-        np.uint8
-    )
+    return np.minimum(distance_transform_cdt(free, metric="chessboard"), MAX_MOVES).astype(np.uint8)
 
 
 def distance_to(met: BoolArray) -> Float32Array:
     """Return the distance from each cell to the nearest cell of a non-empty set, in cells."""
-    from isovist.compute.grids import distance as kernels
+    from isovist.compute import along_columns, along_rows
 
     if met.ndim == 2 and met.size >= MIN_KERNEL_CELLS:
         gaps = np.empty(met.shape, dtype=np.int32)
         distance = np.empty(met.shape, dtype=np.float32)
-        kernels.along_columns(np.ascontiguousarray(met), np.arange(met.shape[1]), gaps)
-        kernels.along_rows(gaps, distance)
+        along_columns(np.ascontiguousarray(met), np.arange(met.shape[1]), gaps)
+        along_rows(gaps, distance)
         return distance
     from scipy.ndimage import distance_transform_edt
 

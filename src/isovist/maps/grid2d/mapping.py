@@ -73,7 +73,7 @@ def count(
     The grid goes around all starts and ends, with a margin.  `progress` is called with the share
     that is done.
     """
-    from isovist.compute.grids.mapping import count_hits, mark_passes
+    from isovist.compute import count_hits, mark_passes
 
     points = np.concatenate([starts, ends])
     with np.errstate(over="ignore", invalid="ignore"):

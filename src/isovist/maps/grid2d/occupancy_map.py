@@ -276,9 +276,9 @@ class OccupancyMap:
         Shapes (..., 2) broadcast against each other; directions need not be unit vectors.
         `walls` are flat indices (row · width + column) of occupied or unknown cells.
         """
-        from isovist.compute.rays.grid2d import cast_rays
+        from isovist.compute import cast_rays_2d
 
         start = self.to_grid(as_points("origins", origins, 2))
         along = as_points("directions", directions, 2) @ self.origin.rotation
-        hits = cast_grid_rays(cast_rays, self.skip, start, along, maximum, self.resolution)
+        hits = cast_grid_rays(cast_rays_2d, self.skip, start, along, maximum, self.resolution)
         return replace(hits, normals=readonly(hits.normals @ self.origin.rotation.T))

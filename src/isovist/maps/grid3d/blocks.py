@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import BoolArray, IntArray, readonly, restore
-from isovist.compute.grids.layout import BLOCK_SIDE, FIRST_OWN_ROW, FREE_ROW, UNKNOWN_ROW
+from isovist.compute import BLOCK_SIDE, FIRST_OWN_ROW, FREE_ROW, UNKNOWN_ROW
 from isovist.errors import InputError
 
 FREE, OCCUPIED, UNKNOWN = 0, 1, 2
@@ -104,7 +104,7 @@ class BlockGrid:
 
     def at(self, cells: IntArray) -> NDArray[np.uint8]:
         """Return the codes of cells by flat index, shape (...)."""
-        from isovist.compute.grids.blocks import codes_at
+        from isovist.compute import codes_at
 
         flat = np.ascontiguousarray(cells, dtype=np.int64).ravel()
         codes = np.empty(flat.shape, dtype=np.uint8)
@@ -134,7 +134,7 @@ class BlockGrid:
 
         See `surface`.
         """
-        from isovist.compute.grids.blocks import surface_cells
+        from isovist.compute import surface_cells
 
         out = np.zeros_like(self.table)
         surface_cells(*self.parts, self.places, corners, out)

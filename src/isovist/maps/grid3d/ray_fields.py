@@ -10,13 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import Float32Array, IntArray, readonly, restore
-from isovist.compute.grids.layout import (
-    BLOCK_SIDE,
-    FIRST_OWN_ROW,
-    FREE_BLOCK,
-    FREE_ROW,
-    UNKNOWN_ROW,
-)
+from isovist.compute import BLOCK_SIDE, FIRST_OWN_ROW, FREE_BLOCK, FREE_ROW, UNKNOWN_ROW
 from isovist.errors import InputError
 from isovist.maps.cells import NO_WALL, distance_to_walls, ray_codes
 from isovist.maps.grid3d.blocks import UNKNOWN, BlockGrid, Shape
@@ -65,7 +59,7 @@ class RayGrid:
     def _by_blocks(cls, blocks: BlockGrid) -> "RayGrid":
         from scipy.ndimage import distance_transform_cdt
 
-        from isovist.compute.grids.blocks import skip_codes
+        from isovist.compute import skip_codes
 
         open_ = blocks.index == FREE_ROW
         far = np.full(open_.shape, max(open_.shape), dtype=np.int32)
@@ -119,7 +113,7 @@ class WallDistances:
     def _by_blocks(cls, blocks: BlockGrid, limit: int) -> "WallDistances":
         from scipy.ndimage import maximum_filter
 
-        from isovist.compute.grids.blocks import squared_distances
+        from isovist.compute import squared_distances
 
         marks = blocks.faces(corners=True)
         marks[marks == UNKNOWN] = 0

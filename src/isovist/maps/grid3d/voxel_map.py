@@ -220,11 +220,11 @@ class VoxelMap:
         Shapes (..., 3) broadcast against each other; directions need not be unit vectors.
         `walls` are flat indices of occupied or unknown cells.
         """
-        from isovist.compute.rays.grid3d import cast_rays, cast_rays_by_blocks
+        from isovist.compute import cast_rays_3d, cast_rays_by_blocks
 
         start = self.to_grid(as_points("origins", origins, 3))
         along = as_points("directions", directions, 3)
-        cast = cast_rays if self.skip.dense.size else cast_rays_by_blocks
+        cast = cast_rays_3d if self.skip.dense.size else cast_rays_by_blocks
         return cast_grid_rays(cast, self.skip.parts, start, along, maximum, self.resolution)
 
 

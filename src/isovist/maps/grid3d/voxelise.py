@@ -20,7 +20,7 @@ def cells_of_mesh(
     mesh: MeshMap, resolution: float
 ) -> tuple[NDArray[np.uint8], FloatArray, FloatArray | None]:
     """Return the `Cell` codes of a mesh, their corner in m, and each cell's reflectance."""
-    from isovist.compute.grids.voxelise import mark_cells
+    from isovist.compute import mark_cells
 
     low, high = mesh.bounds
     corner = low - MARGIN * resolution

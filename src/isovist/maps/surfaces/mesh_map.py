@@ -274,9 +274,15 @@ class MeshMap:
     @cached_property
     def _hierarchy(self) -> Hierarchy:
         """The bounding-volume hierarchy of the faces, in the form `compute.rays.mesh` takes."""
-        from isovist.compute.trees.build import LEAF_FACES, build_tree
-        from isovist.compute.trees.flatten import BOX_MARGIN, NODE_ROWS, NODE_WIDTH, flatten_tree
-        from isovist.compute.trees.improve import move_nodes
+        from isovist.compute import (
+            BOX_MARGIN,
+            LEAF_FACES,
+            NODE_ROWS,
+            NODE_WIDTH,
+            build_tree,
+            flatten_tree,
+            move_nodes,
+        )
 
         corners = self.vertices[self.faces]
         m = len(corners)
@@ -334,7 +340,7 @@ class MeshMap:
     def _cast(
         self, o: FloatArray, d: FloatArray, *, counting: bool = False
     ) -> tuple[FloatArray, IntArray, FloatArray, NDArray[np.uint8]]:
-        from isovist.compute.rays.mesh import cast_faces
+        from isovist.compute import cast_faces
 
         ranges, normals = np.empty(len(o)), np.empty((len(o), 3))
         faces, endings = np.empty(len(o), np.int64), np.empty(len(o), np.uint8)

@@ -170,7 +170,7 @@ class SegmentMap:
     @cached_property
     def hierarchy(self) -> tuple[FloatArray, FloatArray, IntArray, IntArray, IntArray]:
         """The bounding-volume hierarchy of the walls, as the arrays that kernels take."""
-        from isovist.compute.trees.boxes import build_bvh
+        from isovist.compute import build_bvh
 
         m = len(self.walls)
         ends = self.walls.reshape(m, 2, 2)
@@ -204,7 +204,7 @@ class SegmentMap:
             origins: Shape (..., 2), in m.
             directions: Unit vectors, shape (..., 2).
         """
-        from isovist.compute.rays.segments import cast_walls
+        from isovist.compute import cast_walls
 
         o, d = np.broadcast_arrays(
             as_floats("origins", origins), as_floats("directions", directions)
@@ -225,7 +225,7 @@ class SegmentMap:
 
     def see(self, points: FloatArray) -> Pieces:
         """Return the walls visible from each point, shape (P, 2), around the full circle."""
-        from isovist.compute.rays.segments import see_pieces
+        from isovist.compute import see_pieces
 
         capacity = 64
         while True:

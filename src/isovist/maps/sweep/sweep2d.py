@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly
-from isovist.compute.registry import active_backend
-from isovist.compute.requests import DescribeNodesRequest, RaySet, RaySignal
+from isovist.compute import DescribeNodesRequest, RaySet, RaySignal, active_backend
 from isovist.errors import InputError
 from isovist.maps.base import Ending
 from isovist.maps.cells import Cell, Runs, check_length, check_reach
@@ -113,7 +112,7 @@ def sweep_ranges(
         cols: Column of each node.
         maximum: Longest range in m.
     """
-    from isovist.compute.grids.sweep2d import copy_node_ranges
+    from isovist.compute import copy_node_ranges
 
     reach = reach_in_cells(world, maximum)
     axes = _axes(world, *_checked(world, angles, rows, cols))
@@ -150,7 +149,7 @@ def describe_field(
     Raises:
         InputError: If an argument has a wrong shape or value, or a node is not free.
     """
-    from isovist.compute.grids.sweep2d import DIRECTION_GROUP, accumulate
+    from isovist.compute import DIRECTION_GROUP, accumulate_ranges
 
     along, r, c = _checked(world, angles, *nodes)
     W = as_floats("weights", weights, (len(along), None))
@@ -168,7 +167,7 @@ def describe_field(
     for axis in axes:
         for index, lengths, endings in axis.sweep():
             w = np.pad(without_negligible(W[index]), ((0, -len(index) % DIRECTION_GROUP), (0, 0)))
-            accumulate(lengths, endings, axis.nodes, axis.slots, w, *signal, F, K)
+            accumulate_ranges(lengths, endings, axis.nodes, axis.slots, w, *signal, F, K)
     return readonly(F), readonly(K)
 
 
@@ -215,7 +214,7 @@ class _Axis:
 
         The arrays are overwritten by the next block.
         """
-        from isovist.compute.grids.sweep2d import sweep_all
+        from isovist.compute import sweep_all_2d
 
         columns, picked = int(self.places.max()) + 1, int(self.picks[0][-1])
         block = min(self.block, len(self.index))
@@ -225,7 +224,7 @@ class _Axis:
             span = slice(first, first + block)
             index = self.index[span]
             part = [array[: len(index)] for array in out]
-            sweep_all(
+            sweep_all_2d(
                 self.runs, self.directions[span], self.before[span], self.places, self.picks, *part
             )
             ranges, endings = part[2:] if picked else part[:2]
@@ -267,7 +266,7 @@ def _axes(
 ) -> tuple[_Axis, _Axis]:
     """Divide the directions by major axis, with the nodes in the order of each."""
     if part is None:
-        part = MapPart((0, 0), world.shape, blocks_of(world, rows, columns))
+        part = MapPart((0, 0), world.shape, direction_blocks_2d(world, rows, columns))
     is_upright = np.abs(along[:, 1]) > np.abs(along[:, 0])
     directions = along[:, ::-1], along
     return (
@@ -276,7 +275,7 @@ def _axes(
     )
 
 
-def blocks_of(world: OccupancyMap, rows: IntArray, columns: IntArray) -> tuple[int, int]:
+def direction_blocks_2d(world: OccupancyMap, rows: IntArray, columns: IntArray) -> tuple[int, int]:
     """Return the number of directions summed together along rows and along columns (`MapPart`)."""
     each = zip((rows, columns), world.shape[::-1], strict=True)
     first, second = (_block(np.unique(majors).size, width, rows.size) for majors, width in each)
@@ -285,7 +284,7 @@ def blocks_of(world: OccupancyMap, rows: IntArray, columns: IntArray) -> tuple[i
 
 def _block(columns: int, width: int, nodes: int) -> int:
     """Return the number of directions that are swept together."""
-    from isovist.compute.grids.sweep2d import DIRECTION_GROUP
+    from isovist.compute import DIRECTION_GROUP
 
     if _gathered(columns, width, nodes):
         return 16 * DIRECTION_GROUP

@@ -85,7 +85,7 @@ class VoxelSweep:
         if np.unique(index).size < index.size:
             raise InputError.about("nodes", "must not name a cell twice.")
         if part is None:
-            part = MapPart((0, 0, 0), world.shape, blocks_of(index))
+            part = MapPart((0, 0, 0), world.shape, direction_blocks_3d(index))
         nodes = readonly(index.astype(np.int64))
         positions = np.stack(np.unravel_index(nodes, world.shape)[::-1])
         surface = _surface(world)
@@ -121,7 +121,7 @@ class VoxelSweep:
         Raises:
             InputError: If an argument has a wrong shape or value.
         """
-        from isovist.compute.grids.sweep2d import DIRECTION_GROUP, accumulate
+        from isovist.compute import DIRECTION_GROUP, accumulate_ranges
 
         d = _unit_vectors(directions)
         W = as_floats("weights", weights, (len(d), None))
@@ -138,7 +138,7 @@ class VoxelSweep:
                 n = len(part)
                 order.sweep(d[part], False, np.inf, 1.0, np.arange(n), lengths[:n], endings[:n])
                 w = np.pad(without_negligible(W[part]), ((0, -n % DIRECTION_GROUP), (0, 0)))
-                accumulate(lengths[:n], endings[:n], in_order, order.slots, w, *signal, F, K)
+                accumulate_ranges(lengths[:n], endings[:n], in_order, order.slots, w, *signal, F, K)
         return readonly(F), readonly(K)
 
     def _by_axis(self, d: FloatArray) -> list[tuple["_Order", IntArray]]:
@@ -148,9 +148,9 @@ class VoxelSweep:
         return [(order, index) for order, index in parts if index.size]
 
 
-def blocks_of(nodes: IntArray) -> tuple[int]:
+def direction_blocks_3d(nodes: IntArray) -> tuple[int]:
     """Return the number of directions that are summed together over nodes (`MapPart`)."""
-    from isovist.compute.grids.sweep2d import DIRECTION_GROUP
+    from isovist.compute import DIRECTION_GROUP
 
     return (
         int(np.clip(BLOCK_BYTES // (5 * len(nodes)) // DIRECTION_GROUP * DIRECTION_GROUP, 16, 64)),
@@ -173,14 +173,14 @@ class _Order:
 
     def sweep(self, d: FloatArray, in_node_order: bool, *outputs: Any) -> None:
         """Sweep directions d; outputs are in the order of the nodes, or of the sweep."""
-        from isovist.compute.grids.sweep3d import sweep_all
+        from isovist.compute import sweep_all_3d
 
         rotated = np.ascontiguousarray(d[:, self.axes])
         nothing = self.moves[0][:0]
         moves = self.moves if in_node_order else (nothing, nothing)
         nodes = *self.runs, self.to if in_node_order else self.runs[2][:-1]
         before = self.part.before(2 - self.axes[0], self.layers, rotated[:, 0])
-        sweep_all(self.cells, rotated, before, self.width, nodes, moves, *outputs)
+        sweep_all_3d(self.cells, rotated, before, self.width, nodes, moves, *outputs)
 
 
 def _order(

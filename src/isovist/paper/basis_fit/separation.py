@@ -23,14 +23,14 @@ import numpy as np
 from isovist import AtlasSettings, DirectionalBasis, FileError, InputError, Range
 from isovist.arrays import FloatArray
 from isovist.basis import Bump, CosinePower, Softmax
-from isovist.maps.base import Map
+from isovist.maps import Map
 from isovist.paper.basis_fit.gradients import Objective, Slope, fit_basis, pull_back
 from isovist.paper.descriptor.descriptor import stencil
 from isovist.paper.descriptor.moments import Moments
 from isovist.paper.descriptor.quadrature import CircleSum, EqualArea
 from isovist.paper.settings import BasisFitSettings
 from isovist.settings import default_of
-from isovist.storage.files import PathLike, read_json, replace_file
+from isovist.storage import PathLike, read_json, replace_file
 
 MAX_BYTES = 64 << 20
 PROFILES = {kind.__name__: kind for kind in (Softmax, Bump, CosinePower)}

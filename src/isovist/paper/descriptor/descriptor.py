@@ -30,7 +30,7 @@ import numpy as np
 from isovist import DirectionalBasis, InputError, MeshMap, Range, Scan, SegmentMap
 from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
 from isovist.basis import Band
-from isovist.maps.base import Map
+from isovist.maps import Map
 from isovist.paper.descriptor.faces import place_faces
 from isovist.paper.descriptor.grazing import grazing_faces, grazing_term
 from isovist.paper.descriptor.quadrature import (
@@ -54,7 +54,7 @@ from isovist.paper.descriptor.silhouette import MeshView, silhouette_term
 from isovist.paper.settings import SilhouetteSettings
 from isovist.poses import unit_vectors
 from isovist.renamed import accept_old_names
-from isovist.sensing.signals import Signal, measured_signal
+from isovist.sensing import Signal, measured_signal
 from isovist.settings import default_of
 
 _BLOCK = 256  # points whose quadrature nodes are held at once

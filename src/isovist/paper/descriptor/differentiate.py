@@ -24,7 +24,7 @@ from isovist import DirectionalBasis, InputError, Intensity, Range, SegmentMap
 from isovist.arrays import ArrayLike, FloatArray, IntArray, as_floats, readonly
 from isovist.paper.basis_fit.gradients import pull_back
 from isovist.paper.descriptor.moments import Moments
-from isovist.sensing.signals import Signal
+from isovist.sensing import Signal
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,8 +17,7 @@ from isovist.arrays import FloatArray, IntArray
 from isovist.paper.descriptor.quadrature import sum_all
 from isovist.paper.descriptor.silhouette import MeshView
 from isovist.paper.settings import GrazingSettings
-from isovist.sensing import WallHits
-from isovist.sensing.signals import Signal
+from isovist.sensing import Signal, WallHits
 from isovist.settings import default_of
 
 _MAX_HALVINGS = 24

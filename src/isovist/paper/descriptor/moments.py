@@ -30,7 +30,7 @@ import numpy as np
 
 from isovist import DirectionalBasis, InputError, Range, SegmentMap
 from isovist.arrays import ArrayLike, FloatArray, IntArray, as_floats, readonly
-from isovist.maps.base import Map
+from isovist.maps import Map
 from isovist.paper.descriptor.quadrature import (
     Exact,
     Rule,
@@ -40,7 +40,7 @@ from isovist.paper.descriptor.quadrature import (
     sum_channels,
 )
 from isovist.paper.descriptor.shadows import find_jumps, jump_terms
-from isovist.sensing.signals import Signal
+from isovist.sensing import Signal
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,9 +20,9 @@ import numpy as np
 
 from isovist import DirectionalBasis, InputError, Range, SegmentMap
 from isovist.arrays import ArrayLike, FloatArray, IntArray, as_floats
-from isovist.maps.surfaces.segment_map import Pieces
+from isovist.maps import Pieces
 from isovist.paper.descriptor.quadrature import Exact, SegmentView, check_free, place_exact
-from isovist.sensing.signals import Signal
+from isovist.sensing import Signal
 
 _BLOCK = 512  # points held at once
 

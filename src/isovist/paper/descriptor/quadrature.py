@@ -26,14 +26,10 @@ import numpy as np
 
 from isovist import DirectionalBasis, InputError, SegmentMap
 from isovist.arrays import ArrayLike, FloatArray, IntArray, as_floats, check_whole, readonly
-from isovist.basis import Band, Softmax, fibonacci_sphere
-from isovist.basis.mesh_norm import circle_gaps
-from isovist.basis.profiles import compiled
-from isovist.maps.base import Map
-from isovist.maps.surfaces.segment_map import Pieces
+from isovist.basis import Band, Softmax, circle_gaps, compiled, fibonacci_sphere
+from isovist.maps import Map, Pieces
 from isovist.poses import unit_vectors
-from isovist.sensing import WallHits
-from isovist.sensing.signals import Signal
+from isovist.sensing import Signal, WallHits
 
 _ARCS = 40  # of the circle, on which a custom profile is tried
 _MAX_HALVINGS = 11  # of a quarter of its support, in vain: a piece would be a thousandth of a rad
@@ -269,7 +265,7 @@ def _place(
     lengths: tuple[float, FloatArray, FloatArray],
     kinks: tuple[float, ...],
 ) -> Nodes:
-    from isovist.compute.search.descriptors import place_nodes
+    from isovist.compute import place_nodes
 
     world, points, pieces = view.world, view.points, view.pieces
     inputs = (
@@ -369,7 +365,7 @@ def sum_channels(
         directions: θ_s, shape (m, d).
         values: Shape (m, k).
     """
-    from isovist.compute.search.descriptors import accumulate
+    from isovist.compute import accumulate_signals
 
     out = np.empty((len(offsets) - 1, len(basis), values.shape[1]))
     profile = compiled(basis.profile)
@@ -379,7 +375,7 @@ def sum_channels(
         return out
     order = basis.order
     sorted_basis = np.ascontiguousarray(basis.directions[order])
-    accumulate(offsets, directions, values, sorted_basis, order, *profile, out)
+    accumulate_signals(offsets, directions, values, sorted_basis, order, *profile, out)
     return out
 
 

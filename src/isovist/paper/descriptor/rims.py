@@ -30,7 +30,7 @@ from isovist.paper.descriptor.silhouette import (
     split_evenly,
     sum_curves,
 )
-from isovist.sensing.signals import Signal
+from isovist.sensing import Signal
 
 
 @dataclass(frozen=True, slots=True, eq=False)

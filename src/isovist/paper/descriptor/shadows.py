@@ -20,8 +20,7 @@ from isovist.arrays import FloatArray, IntArray
 from isovist.paper.descriptor.quadrature import SegmentView, seen_along
 from isovist.paper.descriptor.rims import find_rims
 from isovist.poses import unit_vectors
-from isovist.sensing import WallHits
-from isovist.sensing.signals import Signal
+from isovist.sensing import Signal, WallHits
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,11 +29,10 @@ import numpy as np
 from isovist import DirectionalBasis, MeshMap
 from isovist.arrays import BoolArray, FloatArray, IntArray
 from isovist.basis import Band
-from isovist.maps.base import Hits
+from isovist.maps import Hits
 from isovist.paper.descriptor.quadrature import sum_all
 from isovist.paper.settings import SilhouetteSettings
-from isovist.sensing import WallHits
-from isovist.sensing.signals import Signal
+from isovist.sensing import Signal, WallHits
 from isovist.settings import default_of
 
 _HAIR = 1e-7  # rad, to either side of an edge

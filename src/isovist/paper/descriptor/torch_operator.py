@@ -15,7 +15,7 @@ import numpy as np
 
 from isovist import DirectionalBasis, InputError, MissingExtraError
 from isovist.paper.descriptor.differentiate import Plan
-from isovist.sensing.signals import Signal
+from isovist.sensing import Signal
 
 
 def describe(

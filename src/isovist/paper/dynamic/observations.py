@@ -30,7 +30,7 @@ import numpy as np
 
 from isovist import InputError, MeshMap, Pose, SegmentMap
 from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
-from isovist.maps.base import Map
+from isovist.maps import Map
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import Exact
 from isovist.paper.settings import TrajectorySettings

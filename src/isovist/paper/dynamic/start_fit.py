@@ -27,10 +27,8 @@ import numpy as np
 
 from isovist import InputError, LocalizationSettings, Pose, Scan
 from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
-from isovist.atlas.base import SearchSpace
-from isovist.atlas.matching.beams import Beams
-from isovist.localization import covariances, information
-from isovist.localization.spread import by_coordinate
+from isovist.atlas import Beams, SearchSpace
+from isovist.localization import by_coordinate, covariances, information
 from isovist.paper.dynamic.observations import motions_since_start
 from isovist.paper.settings import StartFitSettings, TrajectorySettings
 from isovist.poses import wrap_angle

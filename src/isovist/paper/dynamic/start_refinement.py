@@ -30,7 +30,7 @@ import numpy as np
 
 from isovist import InputError, LocalizationSettings, Range, Scan, StartFit
 from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
-from isovist.localization.spread import by_coordinate
+from isovist.localization import by_coordinate
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.dynamic.dynamic_bound import ball_points, stack
 from isovist.paper.dynamic.observations import Trajectory

@@ -16,9 +16,8 @@ import numpy as np
 
 from isovist import AtlasSettings, InputError, Range
 from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
-from isovist.basis import fibonacci_sphere
-from isovist.basis.directional_basis import DirectionalBasis
-from isovist.maps.base import Map
+from isovist.basis import DirectionalBasis, fibonacci_sphere
+from isovist.maps import Map
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import EqualArea
 from isovist.paper.settings import SteeringSettings

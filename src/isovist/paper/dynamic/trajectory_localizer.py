@@ -20,7 +20,7 @@ import numpy as np
 
 from isovist import CloudScan, InputError, Pose, Scan, SegmentMap
 from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
-from isovist.maps.base import Map
+from isovist.maps import Map
 from isovist.paper.descriptor.descriptor import Descriptor, stencil
 from isovist.paper.dynamic.dynamic_bound import DynamicBound, DynamicPremises, dynamic_bound
 from isovist.paper.dynamic.observability import History

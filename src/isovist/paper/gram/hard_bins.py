@@ -28,7 +28,7 @@ import numpy as np
 
 from isovist import DirectionalBasis, InputError, SegmentMap
 from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
-from isovist.basis.mesh_norm import circle_gaps
+from isovist.basis import circle_gaps
 from isovist.paper.descriptor.norms import visible_walls
 
 

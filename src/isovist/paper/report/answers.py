@@ -16,7 +16,7 @@ from isovist.paper.dynamic.trajectory_localizer import PaperTrack
 from isovist.paper.gram.metric import MapMetric
 from isovist.paper.localizer import PaperAnswer
 from isovist.paper.static.static_bound import StaticBound
-from isovist.report.answers import finite, pose_json
+from isovist.report import finite, pose_json
 
 LISTED = 4
 """Nodes that are shown, as in the paper's table."""

@@ -7,10 +7,17 @@ import numpy as np
 from isovist.paper import CircleSum
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.example import Example
-from isovist.report import new_figure
-from isovist.report.figures.figures import ACCENT, INK, SOFT
-from isovist.report.figures.plans import draw_isovist, draw_map, draw_petals, draw_weights
-from isovist.report.tables import place_text
+from isovist.report import (
+    ACCENT,
+    INK,
+    SOFT,
+    draw_map,
+    draw_petals,
+    draw_plan_isovist,
+    draw_weights,
+    new_figure,
+    place_text,
+)
 
 
 def draw_example(example: Example) -> Any:
@@ -38,7 +45,7 @@ def draw_example(example: Example) -> Any:
 def _draw_room(axes: Any, example: Example) -> None:
     """Draw the room with its nodes, the true place and the path of Gauss–Newton."""
     world, place = example.setup.world, np.array(example.setup.place)
-    draw_isovist(axes, world, place)
+    draw_plan_isovist(axes, world, place)
     draw_map(axes, world)
     axes.plot(*example.grid.nodes.T, ".", color=SOFT, markersize=6, label="nodes")
     path = example.descent_exact.positions

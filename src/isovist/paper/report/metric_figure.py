@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from isovist.paper.gram.metric import MapMetric
-from isovist.report import new_figure, show_between
-from isovist.report.figures.figures import ACCENT
+from isovist.report import ACCENT, new_figure, show_between
 
 MAX_LINES = 300
 """Aliases that are drawn at most."""

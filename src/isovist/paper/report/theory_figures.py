@@ -10,8 +10,7 @@ from isovist.paper.gram.gram import Projection
 from isovist.paper.gram.hard_bins import Walk
 from isovist.paper.stability import Tradeoff
 from isovist.poses import unit_vectors
-from isovist.report.figures.figures import ACCENT, INK, SECOND, SOFT
-from isovist.report.figures.plans import draw_map
+from isovist.report import ACCENT, INK, SECOND, SOFT, draw_map
 
 
 def draw_reconstruction(

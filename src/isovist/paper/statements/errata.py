@@ -13,7 +13,7 @@ from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.example import REGION, SPACING
 from isovist.paper.statements.statement import Finding, Statement, Trial
 from isovist.poses import unit_vectors
-from isovist.sensing.signals import Signal
+from isovist.sensing import Signal
 
 _RAYS = 1 << 16
 

@@ -31,8 +31,7 @@ from isovist.paper.statements.worlds.cases import (
     words,
 )
 from isovist.paper.statements.worlds.scenes import BoxScene, RoundField, free_points, random_room
-from isovist.sensing import WallHits
-from isovist.sensing.signals import range_gradients
+from isovist.sensing import WallHits, range_gradients
 
 
 @each_room(1.0)

@@ -41,9 +41,9 @@ from isovist import (
     SegmentMap,
 )
 from isovist.arrays import FloatArray
-from isovist.atlas.base import AnyScan, Atlas
-from isovist.localization.maps import AnyMaps
-from isovist.maps.base import Map
+from isovist.atlas import AnyScan, Atlas
+from isovist.localization import AnyMaps
+from isovist.maps import Map
 from isovist.paper.descriptor.descriptor import stencil
 from isovist.paper.settings import CertificateSettings
 from isovist.poses import AnyPose, unit_vectors

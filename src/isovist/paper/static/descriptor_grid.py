@@ -24,16 +24,14 @@ from scipy.spatial import cKDTree
 
 from isovist import Cell, InputError, MeshMap, OccupancyMap, Range, SegmentMap, VoxelMap
 from isovist.arrays import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly
-from isovist.atlas.base import MAJORITY
+from isovist.atlas import MAJORITY
 from isovist.basis import Band
-from isovist.maps import Ending
-from isovist.maps.base import Map
+from isovist.maps import Ending, Map
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import CircleSum, EqualArea, Exact, check_dimension
 from isovist.paper.gram.partial_distances import PartialFeatures
 from isovist.paper.settings import LocalizerSettings
-from isovist.sensing import WallHits
-from isovist.sensing.signals import Signal
+from isovist.sensing import Signal, WallHits
 from isovist.settings import default_of
 
 MAX_NODES = 1e8
@@ -151,7 +149,7 @@ def _swept(
     world: OccupancyMap, signal: Range, directions: FloatArray, W: FloatArray, points: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Sum (1) and K from the centres of cells, all at once."""
-    from isovist.maps.sweep.sweep2d import RangeSum, Transform, describe_field
+    from isovist.maps import RangeSum, Transform, describe_field
 
     angles = np.arctan2(directions[:, 1], directions[:, 0])
     ranges = RangeSum(cast(Transform, signal.transform), signal.scale, signal.maximum)
@@ -204,7 +202,7 @@ def cast_masked_signal(
 def _nodes(world: Map, lo: FloatArray, hi: FloatArray, spacing: float) -> FloatArray:
     """Return the free places of the lattice in a box, shape (K, d)."""
     if isinstance(world, OccupancyMap):
-        from isovist.maps.sweep.sweep2d import free_nodes
+        from isovist.maps import free_nodes
 
         stride = max(1, round(spacing / world.resolution))
         points = world.centres(*free_nodes(world, stride))

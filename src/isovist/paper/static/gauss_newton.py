@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
-from isovist.maps.base import Map
+from isovist.maps import Map
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.settings import LocalizerSettings
 from isovist.settings import default_of

@@ -24,7 +24,7 @@ import numpy as np
 
 from isovist import DirectionalBasis, InputError, Pose, SegmentMap
 from isovist.arrays import FloatArray, IntArray
-from isovist.maps.base import Map
+from isovist.maps import Map
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import (
     CircleSum,

@@ -41,7 +41,7 @@ import numpy as np
 
 from isovist import DirectionalBasis, InputError
 from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats
-from isovist.maps.base import Map
+from isovist.maps import Map
 from isovist.paper.descriptor.descriptor import Descriptor, stencil
 from isovist.paper.gram.gram import Gram
 

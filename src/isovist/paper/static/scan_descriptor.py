@@ -18,7 +18,7 @@ from isovist import CloudScan, DirectionalBasis, Scan
 from isovist.arrays import FloatArray, readonly
 from isovist.paper.settings import LocalizerSettings
 from isovist.poses import unit_vectors
-from isovist.sensing.signals import Signal, measured_signal
+from isovist.sensing import Signal, measured_signal
 from isovist.settings import default_of
 
 

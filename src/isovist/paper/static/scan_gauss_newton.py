@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.maps.base import Map
+from isovist.maps import Map
 from isovist.paper.descriptor.descriptor import Descriptor, stencil
 from isovist.paper.gram.partial_distances import whitening
 from isovist.paper.settings import LocalizerSettings

@@ -5,19 +5,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray
-from isovist.atlas.base import AnyScan, Atlas
-from isovist.atlas.data.atlas2d import PlaneAtlas
-from isovist.atlas.data.atlas3d import SpaceAtlas
-from isovist.compute.likelihood.beam_model import EXPLAINED
-from isovist.localization.answer import Answer, Estimate, Verdict
-from isovist.localization.contrast import TELLING, Contrast, rate_at
-from isovist.localization.maps import AnyMaps
-from isovist.localization.settings import LocalizationSettings
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.atlas import AnyScan, Atlas, PlaneAtlas, SpaceAtlas
+from isovist.compute import EXPLAINED
+from isovist.localization import (
+    TELLING,
+    Answer,
+    AnyMaps,
+    Contrast,
+    Estimate,
+    LocalizationSettings,
+    Verdict,
+    rate_at,
+)
+from isovist.maps import OccupancyMap
 from isovist.poses import AnyPose, Pose3
 from isovist.report.answers import chance_text, headline, spread_text
 from isovist.report.contrasts import contrast_text
-from isovist.report.figures.cells import draw_cells, draw_isovist, known_size
+from isovist.report.figures.cells import draw_cell_isovist, draw_cells, known_size
 from isovist.report.figures.figures import INK, THIRD, explain_below, new_figure
 from isovist.report.figures.robots import (
     ASTRAY,
@@ -230,7 +234,7 @@ def _close_view(pose: AnyPose, ends: FloatArray) -> tuple[FloatArray, FloatArray
 
 def _draw_view(axes: "Axes", atlas: Atlas, plan: OccupancyMap, sensor: FloatArray) -> list[Any]:
     """Shade what the sensor can see; return its legend entry."""
-    (patch,) = draw_isovist(axes, plan, sensor[:2], atlas.settings.reach)
+    (patch,) = draw_cell_isovist(axes, plan, sensor[:2], atlas.settings.reach)
     patch.set_label("isovist")
     return [patch]
 

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import FloatArray
-from isovist.maps.cells import Cell
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.maps import Cell, OccupancyMap
 from isovist.poses import unit_vectors
 from isovist.report.figures.figures import SECOND, show_between
 from isovist.report.settings import FIGURE
@@ -97,7 +96,7 @@ def known_size(world: OccupancyMap) -> Any:
     return high - low
 
 
-def draw_isovist(axes: "Axes", world: OccupancyMap, point: FloatArray, reach: float) -> Any:
+def draw_cell_isovist(axes: "Axes", world: OccupancyMap, point: FloatArray, reach: float) -> Any:
     """Shade the region that can be seen from a point within a reach in m."""
     count = FIGURE.isovist_rays
     along = unit_vectors(2.0 * np.pi * np.arange(count) / count)

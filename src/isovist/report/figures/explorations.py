@@ -8,9 +8,8 @@ import numpy as np
 from PIL import Image
 
 from isovist.arrays import FloatArray
-from isovist.localization.answer import Verdict
-from isovist.localization.settings import LocalizationSettings
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.localization import LocalizationSettings, Verdict
+from isovist.maps import OccupancyMap
 from isovist.poses import AnyPose, Pose
 from isovist.report.figures.answers import BEST, RIVAL
 from isovist.report.figures.cells import draw_cells, known_size
@@ -27,9 +26,8 @@ from isovist.report.figures.figures import (
 )
 from isovist.report.figures.robots import draw_ends, draw_robot, draw_truth, open_cross
 from isovist.report.settings import DRIVE_FIGURE
-from isovist.simulation.lost_robot import Run
-from isovist.simulation.robot import Step
-from isovist.storage.files import replace_file
+from isovist.simulation import Run, Step
+from isovist.storage import replace_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from isovist.errors import InputError, MissingExtraError
 from isovist.report.settings import FIGURE
-from isovist.storage.files import replace_file
+from isovist.storage import replace_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ import numpy as np
 
 from isovist.arrays import FloatArray
 from isovist.basis import DirectionalBasis
-from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.maps import SegmentMap
 from isovist.poses import unit_vectors
 from isovist.report.figures.figures import ACCENT, INK, SECOND, show_between
 
@@ -28,7 +28,7 @@ def draw_map(axes: "Axes", world: SegmentMap) -> Any:
     return lines
 
 
-def draw_isovist(axes: "Axes", world: SegmentMap, point: FloatArray) -> Any:
+def draw_plan_isovist(axes: "Axes", world: SegmentMap, point: FloatArray) -> Any:
     """Shade the region that can be seen from a point."""
     outline = outline_of(world, point)
     return axes.fill(*outline.T, color=SECOND, alpha=0.14, linewidth=0.0)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray
-from isovist.localization.answer import Estimate, Proof
+from isovist.localization import Estimate, Proof
 from isovist.poses import AnyPose, Pose
 from isovist.report.figures.figures import ACCENT, INK, PAPER, SECOND
 

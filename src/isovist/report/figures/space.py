@@ -6,9 +6,7 @@ import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray
 from isovist.errors import InputError
-from isovist.maps.cells import Cell
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.grid3d.voxel_map import VoxelMap
+from isovist.maps import Cell, OccupancyMap, VoxelMap
 from isovist.poses import Pose, Pose3
 from isovist.report.figures.figures import INK, THIRD
 from isovist.report.figures.robots import ASTRAY, BODY, FITS

@@ -4,14 +4,14 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from isovist.atlas.base import Atlas
+from isovist.atlas import Atlas
 from isovist.errors import InputError
 from isovist.report.figures.figures import new_figure, to_bytes
 from isovist.report.figures.surveys import draw_surveys
 from isovist.report.pages import survey_page
 from isovist.report.survey_geojson import survey_geojson
-from isovist.storage.files import replace_file
-from isovist.surveying.survey import Survey, write_survey
+from isovist.storage import replace_file
+from isovist.surveying import Survey, write_survey
 
 
 def check_file(path: Path | None, sensors: int) -> None:

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isovist.arrays import FloatArray, IntArray
-from isovist.atlas.base import Atlas
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.atlas import Atlas
+from isovist.maps import OccupancyMap
 from isovist.report.comparisons import difference_text
 from isovist.report.figures.cells import draw_cells, draw_raster
 from isovist.report.figures.figures import ACCENT, INK, PAPER, new_figure, show_between
 from isovist.report.settings import FIGURE, TEXT
 from isovist.report.surveys import percent, sensor_words
-from isovist.surveying.areas import Reason
-from isovist.surveying.lattice import lattice_of
-from isovist.surveying.survey import Survey
+from isovist.surveying import Reason, Survey, lattice_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.localization.answer import Verdict
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.grid3d.voxel_map import VoxelMap
+from isovist.localization import Verdict
+from isovist.maps import OccupancyMap, VoxelMap
 from isovist.poses import Pose3
 from isovist.report.figures.cells import draw_cells, known_size
 from isovist.report.figures.figures import ACCENT, INK, SECOND, THIRD, explain_below, new_figure
 from isovist.report.figures.robots import draw_ellipse, draw_robot
 from isovist.report.figures.space import slice_of
-from isovist.tracking.replay import Update
+from isovist.tracking import Update
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

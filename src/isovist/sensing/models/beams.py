@@ -6,7 +6,7 @@ import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray
 from isovist.errors import InputError
-from isovist.maps.base import Ending, Hits, Map
+from isovist.maps import Ending, Hits, Map
 
 if TYPE_CHECKING:
     from isovist.sensing.models.lidar2d import Lidar

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isovist.errors import InputError
-from isovist.maps.base import Map
+from isovist.maps import Map
 from isovist.poses import AnyPose, unit_vectors
 from isovist.sensing.models.beams import (
     check_beams,

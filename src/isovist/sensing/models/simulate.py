@@ -6,10 +6,7 @@ import numpy as np
 
 from isovist.arrays import FloatArray
 from isovist.errors import InputError
-from isovist.maps.base import Map
-from isovist.maps.floor import standing_places
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.grid3d.voxel_map import VoxelMap
+from isovist.maps import Map, OccupancyMap, VoxelMap, standing_places
 from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.models.lidar2d import Lidar

@@ -6,7 +6,7 @@ import numpy as np
 
 from isovist.arrays import FloatArray
 from isovist.errors import InputError
-from isovist.maps.base import Map
+from isovist.maps import Map
 from isovist.poses import AnyPose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.models.beams import (

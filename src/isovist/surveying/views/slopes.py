@@ -8,8 +8,7 @@ that look into the unknown are left out.
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.atlas.base import FAR
-from isovist.atlas.data.atlas3d import SpaceAtlas
+from isovist.atlas import FAR, SpaceAtlas
 
 
 def descriptor_slopes(atlas: SpaceAtlas) -> tuple[FloatArray, FloatArray]:

@@ -24,17 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import BoolArray, Float32Array, FloatArray
-from isovist.atlas.data.atlas2d import PlaneAtlas
-from isovist.atlas.data.surfaces import bare_walls
-from isovist.atlas.matching.beams import Fit
-from isovist.atlas.matching.channels import RAYS
-from isovist.atlas.matching.windows import search_basis
-from isovist.basis.directional_basis import DirectionalBasis
-from isovist.localization.spread import covariances, information
-from isovist.maps.base import Ending
-from isovist.maps.sweep.sweep2d import sweep_ranges
+from isovist.atlas import RAYS, Fit, PlaneAtlas, bare_walls, search_basis
+from isovist.basis import DirectionalBasis
+from isovist.localization import covariances, information
+from isovist.maps import Ending, sweep_ranges
 from isovist.poses import unit_vectors
-from isovist.sensing.models.lidar2d import Lidar
+from isovist.sensing import Lidar
 from isovist.surveying.lattice import thinned
 from isovist.surveying.plan import SurveyPlan
 from isovist.surveying.views.view_set import Channels, Progress, Views
@@ -191,7 +186,7 @@ def _fit(
     plan: SurveyPlan, angles: FloatArray, blocks: NDArray[np.int16], ranges: Float32Array
 ) -> tuple[Fit, FloatArray, FloatArray]:
     """Return what a fit of as many beams as `refine` takes gives; beams; and witnesses."""
-    from isovist.compute.fitting.information import sum_information
+    from isovist.compute import sum_information
 
     atlas, lidar = _parts_of(plan)
     unit, width = atlas.world.resolution, float(plan.localization.fine_widths(atlas)[-1])

@@ -12,13 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isovist.arrays import BoolArray, Float32Array, FloatArray
-from isovist.atlas.data.atlas3d import SpaceAtlas
-from isovist.atlas.data.surfaces import bare_walls
+from isovist.atlas import SpaceAtlas, bare_walls
 from isovist.errors import InputError
-from isovist.localization.spread import covariances, information
+from isovist.localization import covariances, information
 from isovist.poses import Pose3
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.models.spinning import SpinningLidar
+from isovist.sensing import CloudScan, SpinningLidar
 from isovist.surveying.lattice import in_sight, thinned
 from isovist.surveying.plan import SurveyPlan
 from isovist.surveying.views.slopes import descriptor_slopes

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from isovist.arrays import FloatArray
-from isovist.atlas.data.atlas3d import SpaceAtlas
+from isovist.atlas import SpaceAtlas
 from isovist.errors import InputError
 from isovist.surveying.aliases import Aliases, find_aliases
 from isovist.surveying.plan import SurveyPlan

@@ -22,7 +22,7 @@ def calibrate(
     """Measure how often "unique" is wrong, on plans with furniture, glass and map faults."""
     from isovist.apps.cli.bench.rows import print_rows
     from isovist.apps.cli.support.progress import bar
-    from isovist.evaluation.calibrate import CalibrationRun, summarise_plans, table_text
+    from isovist.evaluation import CalibrationRun, summarise_plans, table_text
 
     with bar("Locating on generated plans") as advance:
         rows = summarise_plans(CalibrationRun(plans, scans, seed).run(resume, advance, jobs=jobs))

@@ -12,19 +12,14 @@ import typer
 from isovist.apps.cli.support.progress import bar
 from isovist.arrays import IntArray
 from isovist.errors import InputError
-from isovist.evaluation.metrics import Row
-from isovist.evaluation.protocols import DEFAULT, LocateOptions, Trial, measure, simulated_trials
-from isovist.maps.kinds import AnyMap
-from isovist.maps.surfaces.mesh_map import MeshMap
-from isovist.sensing.scan_set import ScanSet
-from isovist.storage.files import read_npz
+from isovist.evaluation import DEFAULT, LocateOptions, Row, Trial, measure, simulated_trials
+from isovist.maps import AnyMap, MeshMap
+from isovist.sensing import ScanSet
+from isovist.storage import read_npz
 
 if TYPE_CHECKING:
-    from isovist.sensing.log import Log
-    from isovist.sensing.models.lidar2d import Lidar
-    from isovist.sensing.models.simulate import Placement
-    from isovist.sensing.models.spinning import SpinningLidar
-    from isovist.tracking.replay import Update
+    from isovist.sensing import Lidar, Log, Placement, SpinningLidar
+    from isovist.tracking import Update
 
 COLUMNS = {
     "site": "site",
@@ -59,7 +54,7 @@ def simulate_site(
     placement: "Placement | None" = None,
 ) -> tuple[AnyMap, list[Trial]]:
     """Return a map as cells, with simulated scans on it; the sensor sees a mesh as it is."""
-    from isovist.atlas.build import as_cells
+    from isovist.atlas import as_cells
 
     cells, reality = as_cells(world), world if isinstance(world, MeshMap) else None
     return cells, simulated_trials(
@@ -76,7 +71,7 @@ def simulate_sites(
 ) -> Iterator[Site]:
     """Yield name, map and simulated trials of each map."""
     from isovist.apps.cli.support.scans import existing_files
-    from isovist.io.maps.read import read_map
+    from isovist.io import read_map
 
     for path in existing_files(paths, "a map"):
         yield path.stem, *simulate_site(read_map(path), lidar, count, seed, placement)
@@ -116,8 +111,8 @@ def measure_sites(
 def track_logs(site: str, world: AnyMap, logs: Sequence["Log"]) -> list[list["Update"]]:
     """Track all logs on one map, each from an unknown start, with a bar."""
     from isovist.atlas.build import build
+    from isovist.tracking import Tracker
     from isovist.tracking.replay import replay
-    from isovist.tracking.tracker import Tracker
 
     atlas = build(world)
     list(replay(Tracker(atlas), logs[0], range(min(2, len(logs[0])))))  # loads the kernels

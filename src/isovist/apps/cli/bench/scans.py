@@ -32,7 +32,7 @@ def carmen(
     """Benchmark on real logs: build a map from some scans and localize the rest."""
     from isovist.apps.cli.bench.rows import measure_sites
     from isovist.apps.cli.support.scans import read_carmen_logs
-    from isovist.evaluation.protocols import LocateOptions, carmen_trials, revisit_trials
+    from isovist.evaluation import LocateOptions, carmen_trials, revisit_trials
 
     if step < 1:
         raise InputError.about("every", f"must be 1 or more, got {step}.")
@@ -58,9 +58,8 @@ def scans(
     """Benchmark on a map and a file of scans with poses."""
     from isovist.apps.cli.bench.rows import measure_sites, query_numbers
     from isovist.apps.cli.bench.tracking import site_name
-    from isovist.evaluation.protocols import scan_trials
-    from isovist.io.maps.read import read_map
-    from isovist.io.scans.scan_sets import read_scan_set
+    from isovist.evaluation import scan_trials
+    from isovist.io import read_map, read_scan_set
 
     scan_set = read_scan_set(scans, prefix)
     trials = scan_trials(scan_set, query_numbers(scan_set, held_out, index))
@@ -82,8 +81,8 @@ def simulate(
 ) -> None:
     """Benchmark on 2D maps with simulated scans from random poses."""
     from isovist.apps.cli.bench.rows import measure_sites, simulate_sites
-    from isovist.evaluation.protocols import LocateOptions
-    from isovist.sensing.models.lidar2d import Lidar
+    from isovist.evaluation import LocateOptions
+    from isovist.sensing import Lidar
 
     lidar = Lidar(math.radians(field_of_view), beams, range_max, noise, clutter)
     sites = simulate_sites(worlds, lidar, count, seed)
@@ -115,9 +114,8 @@ def simulate3d(
 ) -> None:
     """Benchmark on 3D maps with simulated scans of a spinning lidar from random poses."""
     from isovist.apps.cli.bench.rows import measure_sites, simulate_sites
-    from isovist.evaluation.protocols import LocateOptions
-    from isovist.sensing.models.simulate import Placement
-    from isovist.sensing.models.spinning import SpinningLidar
+    from isovist.evaluation import LocateOptions
+    from isovist.sensing import Placement, SpinningLidar
 
     lidar = SpinningLidar(
         rings, math.radians(low), math.radians(high), azimuths, range_max, noise, clutter,
@@ -136,7 +134,7 @@ def cross(
     """Localize scans of each log on the maps of all others: none should be "unique"."""
     from isovist.apps.cli.support.progress import bar
     from isovist.apps.cli.support.scans import read_carmen_logs
-    from isovist.evaluation.protocols import cross_trials
+    from isovist.evaluation import cross_trials
 
     sites = dict(read_carmen_logs(logs))
     with bar("Localizing on other maps") as advance:

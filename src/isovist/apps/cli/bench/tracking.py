@@ -20,7 +20,7 @@ def starts(
     """Track from random starts on real logs, with 2 % and 1° per m of odometry noise."""
     from isovist.apps.cli.bench.rows import print_rows, track_logs
     from isovist.apps.cli.support.scans import read_carmen_logs
-    from isovist.evaluation.tracking_protocols import start_logs, summarise_starts
+    from isovist.evaluation import start_logs, summarise_starts
 
     rows = []
     for name, scans in read_carmen_logs(logs):
@@ -42,8 +42,8 @@ def follow(
     """Track one log with its own odometry, from an unknown start to the end."""
     from isovist.apps.cli.bench.rows import print_rows, track_logs
     from isovist.apps.cli.support.scans import LogOptions
-    from isovist.evaluation.tracking_protocols import summarise_drive
-    from isovist.io.maps.read import read_map
+    from isovist.evaluation import summarise_drive
+    from isovist.io import read_map
 
     reader = LogOptions(sensor=sensor, sweep=sweep, prefix=prefix)
     drive, site = reader.read_with_truth(log, held_out), site_name(log, prefix)
@@ -65,8 +65,8 @@ def kidnap(
     """Move the robot without odometry: is it noticed in 3 updates, and found in 5 m?"""
     from isovist.apps.cli.bench.rows import print_rows, track_logs
     from isovist.apps.cli.support.scans import LogOptions
-    from isovist.evaluation.tracking_protocols import BEFORE, kidnap_logs, summarise_kidnaps
-    from isovist.io.maps.read import read_map
+    from isovist.evaluation import BEFORE, kidnap_logs, summarise_kidnaps
+    from isovist.io import read_map
 
     reader = LogOptions(sensor=sensor, sweep=sweep, prefix=prefix)
     drive, site = reader.read_with_truth(log, held_out), site_name(log, prefix)

@@ -33,8 +33,8 @@ def build(
 ) -> None:
     """Build an atlas of a map once, so that locating is fast."""
     from isovist.apps.cli.support.maps import BuildOptions, open_atlas
-    from isovist.atlas.data.store import write_atlas
-    from isovist.storage.files import is_folder
+    from isovist.atlas import write_atlas
+    from isovist.storage import is_folder
 
     if is_folder(world):
         raise InputError(f"{world} is a folder, not a map.", code="unknown_format")

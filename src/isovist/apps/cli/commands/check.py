@@ -37,7 +37,7 @@ def check(
     from isovist.apps.cli.support.maps import BuildOptions, open_atlases
     from isovist.apps.cli.support.scans import ScanOptions, covariance, robot_pose
     from isovist.localization.check import check as check_pose
-    from isovist.report.checks import check_json, check_text
+    from isovist.report import check_json, check_text
 
     pose, sigmas = robot_pose(x, y, yaw, z), covariance(spread)
     look = ScanOptions(scan_topic, at, sensor, mirror).read(scan)

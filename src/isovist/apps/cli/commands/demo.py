@@ -10,7 +10,7 @@ import typer
 from isovist.apps.cli.support import options
 
 if TYPE_CHECKING:
-    from isovist.simulation.demo import Demonstration
+    from isovist.simulation import Demonstration
 
 NO_PICTURE = "needs Matplotlib, pip install 'isovist[figures]'"
 
@@ -31,10 +31,8 @@ def demo(
     """Localize a simulated scan in a generated office, and draw it."""
     from isovist.apps.cli.support.progress import busy
     from isovist.apps.cli.support.samples import check_folder, write_building, write_office
-    from isovist.apps.ros.demo_bag import write_demonstration
-    from isovist.report.answers import answer_json, pose_json
-    from isovist.report.figures.answers import draw_answer
-    from isovist.report.figures.figures import can_draw, check_suffix, save
+    from isovist.apps.ros import write_demonstration
+    from isovist.report import answer_json, can_draw, check_suffix, draw_answer, pose_json, save
 
     if bag is not None:
         scans = write_demonstration(bag, seed=seed, seconds=seconds)
@@ -64,14 +62,16 @@ def demo(
 
 def simulate(seed: int, in_3d: bool) -> "Demonstration":
     """Localize a scan in a generated building, while kernels compile beside."""
-    from isovist.compute.fitting.align2d import align_2d
-    from isovist.compute.fitting.align3d import align_3d
-    from isovist.compute.infra.precompile import compile_in_background
-    from isovist.compute.likelihood.score2d import score_2d
-    from isovist.compute.likelihood.score3d import score_3d
-    from isovist.compute.search.correlate import correlate
-    from isovist.compute.search.topk import select_distinct
-    from isovist.simulation.demo import demonstrate, demonstrate_in_space
+    from isovist.compute import (
+        align_2d,
+        align_3d,
+        compile_in_background,
+        correlate,
+        score_2d,
+        score_3d,
+        select_distinct,
+    )
+    from isovist.simulation import demonstrate, demonstrate_in_space
 
     fitting = (align_3d, score_3d) if in_3d else (align_2d, score_2d)
     compile_in_background(correlate, select_distinct, *fitting)
@@ -80,7 +80,7 @@ def simulate(seed: int, in_3d: bool) -> "Demonstration":
 
 def words_of(result: "Demonstration") -> str:
     """Return the office, the answer and its error as text."""
-    from isovist.report.answers import answer_text
+    from isovist.report import answer_text
 
     atlas, truth, (distance, angle) = result.atlas, result.truth, result.error
     lidar = "lidar of 16 rings" if atlas.dimension == 3 else "270° lidar"

@@ -27,13 +27,10 @@ def explore(
     from isovist.apps.cli.support.maps import BuildOptions, open_atlas
     from isovist.apps.cli.support.progress import bar, busy
     from isovist.apps.cli.support.sensors import SensorOptions
-    from isovist.exploration.paths import Ground
-    from isovist.exploration.propose import Rule
-    from isovist.report.explorations import run_json, run_text
-    from isovist.report.figures.explorations import save_run
-    from isovist.report.figures.figures import check_suffix
-    from isovist.simulation.lost_robot import explore as drive
-    from isovist.simulation.lost_robot import lost_start
+    from isovist.exploration import Ground, Rule
+    from isovist.report import check_suffix, run_json, run_text, save_run
+    from isovist.simulation import explore as drive
+    from isovist.simulation import lost_start
 
     policy = Rule.from_text(rule)
     check_suffix(figure, ".gif")

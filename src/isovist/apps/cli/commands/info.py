@@ -18,7 +18,7 @@ def info(
     as_json: Json = False,
 ) -> None:
     """Show what is in an atlas: size, spacing, area. Exit code 2 if it is damaged."""
-    from isovist.atlas.data.store import atlas_info, check_atlas
+    from isovist.atlas import atlas_info, check_atlas
     from isovist.errors import FileError
 
     if check and (problems := check_atlas(atlas)):

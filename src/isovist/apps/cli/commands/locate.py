@@ -10,7 +10,7 @@ from isovist.apps.cli.support import options
 from isovist.errors import InputError
 
 if TYPE_CHECKING:
-    from isovist.localization.region import Region
+    from isovist.localization import Region
 
 
 def locate(
@@ -39,18 +39,21 @@ def locate(
     """Find a robot's pose from a scan. Exit code: 0 unique, 1 ambiguous or lost, 2 bad input."""
     from isovist.apps.cli.support.maps import BuildOptions, open_atlases
     from isovist.apps.cli.support.scans import ScanOptions, search_region
-    from isovist.compute.infra.precompile import compile_in_background
-    from isovist.compute.search.topk import select_distinct
-    from isovist.localization.answer import Verdict
+    from isovist.compute import compile_in_background, select_distinct
+    from isovist.localization import Verdict, site_of
     from isovist.localization.contrast import contrast
     from isovist.localization.hints import hints
     from isovist.localization.locate import locate as locate_scan
-    from isovist.localization.maps import site_of
-    from isovist.report.answers import answer_json, answer_text
-    from isovist.report.contrasts import contrast_json, contrast_text
-    from isovist.report.figures.answers import draw_answer
-    from isovist.report.figures.figures import check_suffix, save
-    from isovist.sensing.scan_sequence import ScanInput, last_scan
+    from isovist.report import (
+        answer_json,
+        answer_text,
+        check_suffix,
+        contrast_json,
+        contrast_text,
+        draw_answer,
+        save,
+    )
+    from isovist.sensing import ScanInput, last_scan
 
     check_suffix(figure)
     region = search_region(near, heading)
@@ -80,7 +83,7 @@ def locate(
 
 def check_one_map(maps: list[Path], region: "Region | None") -> None:
     """Raise an error if a region is given for several maps, since it is about one of them."""
-    from isovist.atlas.library import is_library
+    from isovist.atlas import is_library
 
     if region is not None and (len(maps) > 1 or is_library(maps[0])):
         raise InputError.about(

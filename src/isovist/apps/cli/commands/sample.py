@@ -17,7 +17,7 @@ def sample(
     """Write sample files: a map, a scan and a drive in 2D, map and scan in 3D."""
     from isovist.apps.cli.support.progress import busy
     from isovist.apps.cli.support.samples import check_folder, write_building, write_office
-    from isovist.simulation.demo import demonstrate, demonstrate_in_space
+    from isovist.simulation import demonstrate, demonstrate_in_space
 
     check_folder(folder)
     with busy("Writing the sample files"):

@@ -35,10 +35,15 @@ def survey(
     from isovist.apps.cli.support.maps import BuildOptions, open_atlas
     from isovist.apps.cli.support.progress import bar
     from isovist.apps.cli.support.sensors import SensorOptions
-    from isovist.report.comparisons import surveys_json, surveys_text
-    from isovist.report.figures.figures import check_suffix, save
-    from isovist.report.figures.survey_files import check_file, write_surveys
-    from isovist.report.figures.surveys import draw_surveys
+    from isovist.report import (
+        check_file,
+        check_suffix,
+        draw_surveys,
+        save,
+        surveys_json,
+        surveys_text,
+        write_surveys,
+    )
     from isovist.surveying.survey import survey as survey_site
 
     # Refuse a name that cannot be written before the work, not after.

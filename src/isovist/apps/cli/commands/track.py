@@ -46,14 +46,18 @@ def track(
     from isovist.apps.cli.support.maps import BuildOptions, open_atlases
     from isovist.apps.cli.support.progress import bar
     from isovist.apps.cli.support.scans import LogOptions
-    from isovist.atlas.base import Atlas
-    from isovist.io.links import read_links
-    from isovist.io.logs.tum import write_tum
-    from isovist.report.figures.figures import check_suffix, save
-    from isovist.report.figures.tracks import draw_track
-    from isovist.report.tracks import track_text, update_json, write_updates
-    from isovist.tracking.replay import on_map, replay, summarise, unique_way
-    from isovist.tracking.tracker import Tracker
+    from isovist.atlas import Atlas
+    from isovist.io import read_links, write_tum
+    from isovist.report import (
+        check_suffix,
+        draw_track,
+        save,
+        track_text,
+        update_json,
+        write_updates,
+    )
+    from isovist.tracking import Tracker, on_map, summarise, unique_way
+    from isovist.tracking.replay import replay
 
     check_suffix(figure)
     drive = LogOptions(scan_topic, odometry_topic, sensor, sweep, prefix).read(log)

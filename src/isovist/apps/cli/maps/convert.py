@@ -24,7 +24,7 @@ def convert(
     ] = 0.0,
 ) -> None:
     """Convert a ROS map to a plan of walls, a plan to a ROS map, or change the cell size."""
-    from isovist.io.maps.read import convert_map, read_map, write_map
+    from isovist.io import convert_map, read_map, write_map
 
     world = convert_map(read_map(source), target, resolution=resolution, tolerance=tolerance)
     write_map(world, target)

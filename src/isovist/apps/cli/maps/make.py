@@ -18,9 +18,8 @@ def make(
 ) -> None:
     """Make a ROS map from a log with poses, by counting beams that end in and pass cells."""
     from isovist.apps.cli.support.progress import bar, busy
-    from isovist.io.logs.posed_scans import read_posed_scans
-    from isovist.io.maps.read import check_ros_name, write_map
-    from isovist.maps.grid2d.occupancy_map import OccupancyMap
+    from isovist.io import check_ros_name, read_posed_scans, write_map
+    from isovist.maps import OccupancyMap
 
     check_ros_name(output)
     with busy("Reading"):

@@ -26,8 +26,7 @@ def fit_basis(
     """Fit the directions of a basis to a map, so that far places look as unlike as can be."""
     from isovist import read_map
     from isovist.apps.cli.support.progress import busy
-    from isovist.paper import fit_to_map, write_basis
-    from isovist.paper.report.answers import fitted_basis_text
+    from isovist.paper import fit_to_map, fitted_basis_text, write_basis
 
     plan = read_map(world)
     with busy("Fitting a basis"):

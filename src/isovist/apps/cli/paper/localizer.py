@@ -30,7 +30,7 @@ class PaperOptions:
         """Make the localizer of a map, or of the map of an atlas."""
         from isovist import AtlasSettings, Range, read_atlas, read_map
         from isovist.paper import PaperLocalizer, make_basis, read_basis, sensor_layer
-        from isovist.storage.files import is_folder
+        from isovist.storage import is_folder
 
         plan = read_atlas(world).world if is_folder(world) else read_map(world)
         if self.basis is None:

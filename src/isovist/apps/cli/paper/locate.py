@@ -32,8 +32,7 @@ def locate(
     from isovist.apps.cli.paper.localizer import PaperOptions
     from isovist.apps.cli.support.progress import busy
     from isovist.apps.cli.support.scans import ScanOptions
-    from isovist.paper import view_of
-    from isovist.paper.report.answers import paper_json, paper_text
+    from isovist.paper import paper_json, paper_text, view_of
 
     method = PaperOptions(channels, temperature, profile, norm, transform, spacing, basis)
     observed = ScanOptions(scan_topic, at, sensor, False, roll, pitch).read(scan)

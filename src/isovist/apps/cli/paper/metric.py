@@ -19,10 +19,8 @@ def metric(
     """Distances of descriptors between places: how finely they resolve, and which look alike."""
     from isovist.apps.cli.paper.localizer import PaperOptions
     from isovist.apps.cli.support.progress import busy
-    from isovist.paper import map_metric
-    from isovist.paper.report.answers import metric_json, metric_text
-    from isovist.paper.report.metric_figure import draw_metric
-    from isovist.report.figures.figures import check_suffix, save
+    from isovist.paper import draw_metric, map_metric, metric_json, metric_text
+    from isovist.report import check_suffix, save
 
     check_suffix(figure)
     method = PaperOptions(channels, temperature, profile, spacing=spacing)

@@ -21,8 +21,7 @@ def steer(
     """Drive where the Gramian of descriptors grows most, leg by leg, in 2D or 3D."""
     from isovist import read_map
     from isovist.apps.cli.support.progress import busy
-    from isovist.paper import drive_legs, field_of
-    from isovist.paper.report.answers import drive_json, drive_text
+    from isovist.paper import drive_json, drive_legs, drive_text, field_of
 
     field = field_of(read_map(world), channels)
     start = (x, y) if z is None else (x, y, z)

@@ -25,10 +25,9 @@ def tables(
 ) -> None:
     """Every table and figure of the paper's example, beside the exact values."""
     from isovist.apps.cli.support.maps import read_plan
+    from isovist.paper import draw_example
     from isovist.paper import example as example_of
-    from isovist.paper.report.example_figure import draw_example
-    from isovist.report.figures.figures import check_suffix, save
-    from isovist.report.tables import print_example
+    from isovist.report import check_suffix, print_example, save
 
     check_suffix(figure)
     world = None if room is None else read_plan(room)

@@ -38,8 +38,7 @@ def track(
     from isovist.apps.cli.paper.localizer import PaperOptions
     from isovist.apps.cli.support.progress import busy
     from isovist.apps.cli.support.scans import LogOptions
-    from isovist.paper import locate_trajectory
-    from isovist.paper.report.answers import track_json, track_text
+    from isovist.paper import locate_trajectory, track_json, track_text
 
     method = PaperOptions(channels, temperature, profile, norm, transform, spacing, basis)
     drive = LogOptions(scan_topic, odometry_topic, sensor, sweep, prefix).read(log)

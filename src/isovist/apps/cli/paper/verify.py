@@ -20,8 +20,7 @@ def verify(as_json: Json = False, quick: Quick = False) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from isovist.paper.report.statements_table import print_statements
-    from isovist.paper.statements.verification import run
+    from isovist.paper import print_statements, run
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:

@@ -57,8 +57,7 @@ def ros(
     """Publish the pose for Nav2. Exit code with --replay: 0 unique at the end, 1 not."""
     from isovist.apps.cli.support.maps import open_atlases
     from isovist.apps.cli.support.scans import sensor_pose
-    from isovist.apps.ros.parameters import Parameters
-    from isovist.apps.ros.start import listen, replay_bag
+    from isovist.apps.ros import Parameters, listen, replay_bag
 
     parameters = Parameters(
         scan=scan, odom=odom, map=map_topic, watch=watch,

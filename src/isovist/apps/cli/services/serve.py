@@ -39,8 +39,9 @@ def serve(
     ] = None,
 ) -> None:
     """Serve localization over HTTP until Ctrl-C. The page at / describes the requests."""
-    from isovist.apps.server.start import ServeOptions, start
-    from isovist.compute.registry import set_default_backend
+    from isovist.apps.server import ServeOptions
+    from isovist.apps.server.start import start
+    from isovist.compute import set_default_backend
 
     if backend is not None:
         set_default_backend(backend)

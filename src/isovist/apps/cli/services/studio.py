@@ -27,6 +27,7 @@ def studio(
     ] = True,
 ) -> None:
     """Show maps and answers in the browser until Ctrl-C."""
-    from isovist.apps.studio.start import StudioOptions, start
+    from isovist.apps.studio import StudioOptions
+    from isovist.apps.studio.start import start
 
     start(StudioOptions(world, log, host, port, browser, scan_topic, odometry_topic))

@@ -11,7 +11,7 @@ from isovist.apps.cli.support.options import Json
 def warm_up(as_json: Json = False) -> None:
     """Compile all kernels now, so that the first scan does not wait. Run it once per machine."""
     from isovist.apps.cli.support.progress import bar
-    from isovist.compute.infra.warm_up import compile_all
+    from isovist.compute import compile_all
 
     with bar("Compiling") as advance:
         result = compile_all(advance)

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isovist.atlas.base import Atlas
-from isovist.atlas.data.store import read_atlas
+from isovist.atlas import Atlas, read_atlas
 from isovist.errors import InputError
-from isovist.storage.files import is_folder, make_folder
+from isovist.storage import is_folder, make_folder
 
 if TYPE_CHECKING:
-    from isovist.maps.kinds import AnyMap
-    from isovist.maps.surfaces.segment_map import SegmentMap
+    from isovist.maps import AnyMap, SegmentMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class BuildOptions:
 
     def read(self, path: Path) -> "AnyMap":
         """Read a map."""
-        from isovist.io.maps.read import read_map
+        from isovist.io import read_map
 
         return read_map(path, resolution=self.resolution)
 
@@ -47,7 +45,7 @@ class BuildOptions:
         """Build the atlas of a map."""
         from isovist.apps.cli.support.progress import bar
         from isovist.atlas.build import build
-        from isovist.paper.basis_fit.separation import read_basis
+        from isovist.paper import read_basis
 
         height, max_height = self.height, self.max_height
         if max_height is not None and height is None:
@@ -67,10 +65,8 @@ class BuildOptions:
 
     def build_floors(self, path: Path, output: Path) -> list[tuple[Path, Atlas]]:
         """Build an atlas of each floor of a 3D map; return their folders in `output`, too."""
-        from isovist.atlas.build import as_cells
-        from isovist.atlas.library import SUFFIX
-        from isovist.maps.grid3d.building_floors import building_floors
-        from isovist.maps.grid3d.voxel_map import VoxelMap
+        from isovist.atlas import SUFFIX, as_cells
+        from isovist.maps import VoxelMap, building_floors
 
         cells = as_cells(self.read(path))
         if not isinstance(cells, VoxelMap):
@@ -84,8 +80,8 @@ class BuildOptions:
 
 def read_plan(path: Path) -> "SegmentMap":
     """Read a map of wall segments."""
-    from isovist.io.maps.read import read_map
-    from isovist.maps.surfaces.segment_map import SegmentMap
+    from isovist.io import read_map
+    from isovist.maps import SegmentMap
 
     world = read_map(path)
     if not isinstance(world, SegmentMap):
@@ -116,7 +112,7 @@ def open_atlases(
     paths: Sequence[Path], options: BuildOptions | None = None
 ) -> "Atlas | Mapping[str, Atlas]":
     """Return one atlas, or atlases by name if several maps or a folder of atlases are given."""
-    from isovist.atlas.library import is_library, read_library
+    from isovist.atlas import is_library, read_library
 
     if len(paths) == 1:
         return read_library(paths[0]) if is_library(paths[0]) else open_atlas(paths[0], options)

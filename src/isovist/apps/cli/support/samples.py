@@ -6,16 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from isovist.errors import FileError
-from isovist.io.maps.read import write_map
-from isovist.io.scans.read import write_scan
-from isovist.maps.grid2d.occupancy_map import OccupancyMap
-from isovist.maps.grid3d.voxel_map import VoxelMap
-from isovist.maps.surfaces.mesh_map import MeshMap
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.scan import Scan
-from isovist.simulation.demo import CEILING
-from isovist.simulation.worlds import office_floor
-from isovist.storage.files import replace_file
+from isovist.io import write_map, write_scan
+from isovist.maps import MeshMap, OccupancyMap, VoxelMap
+from isovist.sensing import CloudScan, Scan
+from isovist.simulation import CEILING, office_floor
+from isovist.storage import replace_file
 
 RESOLUTION_2D = 0.05
 RESOLUTION_3D = 0.1
@@ -44,7 +39,7 @@ def write_office(folder: Path, scan: Scan | CloudScan, seed: int) -> list[Path]:
         walls = office_floor(seed).plan.walls.reshape(-1, 2, 2)
         write_map(OccupancyMap.from_segments(walls, RESOLUTION_2D), plan)
         return files
-    from isovist.apps.ros.demo_bag import write_demonstration
+    from isovist.apps.ros import write_demonstration
 
     write_demonstration(drive, seed=seed, plan=plan)
     return [*files, drive]

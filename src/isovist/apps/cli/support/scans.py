@@ -10,16 +10,14 @@ import numpy as np
 
 from isovist.errors import InputError
 from isovist.poses import Pose, Pose3
-from isovist.storage.files import existing_file
+from isovist.storage import existing_file
 
 if TYPE_CHECKING:
     from isovist.arrays import FloatArray
-    from isovist.atlas.base import AnyScan
-    from isovist.localization.region import Region
-    from isovist.sensing.log import Log
-    from isovist.sensing.scan_sequence import ScanInput
-    from isovist.sensing.scan_set import ScanSet
-    from isovist.tracking.replay import AnyLog
+    from isovist.atlas import AnyScan
+    from isovist.localization import Region
+    from isovist.sensing import Log, ScanInput, ScanSet
+    from isovist.tracking import AnyLog
 
 MAX_SENSOR_OFFSET = 100.0
 Triple = tuple[float, float, float]
@@ -61,7 +59,7 @@ def covariance(spread: tuple[float, float] | None) -> "FloatArray | None":
 
 def search_region(near: Triple | None, heading: tuple[float, float] | None) -> "Region | None":
     """Return the region that the robot may be in, from `--near` (m) and `--heading` (degrees)."""
-    from isovist.localization.region import Region
+    from isovist.localization import Region
 
     if near is not None and not (all(map(math.isfinite, near)) and near[2] > 0.0):
         raise InputError.about(
@@ -103,8 +101,8 @@ class ScanOptions:
 
     def read(self, path: Path) -> "AnyScan":
         """Read one scan."""
-        from isovist.io.scans.read import read_scan
-        from isovist.sensing.cloud_scan import CloudScan
+        from isovist.io import read_scan
+        from isovist.sensing import CloudScan
 
         place = sensor_pose(self.sensor)
         scan = read_scan(path, scan_topic=self.topic, at=self.at, T_robot_sensor=place)
@@ -121,7 +119,7 @@ class ScanOptions:
 
     def read_last(self, path: Path, count: int, min_distance: float) -> "ScanInput":
         """Read the last `count` scans of a log, at least `min_distance` (m) driven apart."""
-        from isovist.sensing.scan_sequence import join_scans
+        from isovist.sensing import join_scans
 
         if self.roll is not None or self.pitch is not None:
             raise _not_one_cloud()
@@ -138,7 +136,7 @@ def _not_one_cloud() -> InputError:
 def read_log_with_bar(path: Path, **options: Any) -> "Log":
     """Read a 2D log with a progress bar; the options are those of `read_log`."""
     from isovist.apps.cli.support.progress import bar
-    from isovist.io.logs.read import read_log
+    from isovist.io import read_log
 
     with bar("Reading") as advance:
         return read_log(path, progress=advance, **options)
@@ -164,7 +162,7 @@ class LogOptions:
 
     def read(self, path: Path) -> "AnyLog":
         """Read a 2D or 3D log."""
-        from isovist.io.logs.cloud_logs import has_point_clouds, read_cloud_log
+        from isovist.io import has_point_clouds, read_cloud_log
 
         topics = {"scan_topic": self.scan_topic, "odometry_topic": self.odometry_topic}
         sensor = sensor_pose(self.sensor)
@@ -204,7 +202,7 @@ def existing_files(paths: Iterable[Path], kind: str = "a CARMEN log") -> list[Pa
 def read_carmen_logs(paths: Iterable[Path]) -> "Iterator[tuple[str, ScanSet]]":
     """Yield the name and the scans of CARMEN logs, once all files are known to exist."""
     from isovist.apps.cli.support.progress import bar
-    from isovist.io.logs.carmen import read_carmen
+    from isovist.io import read_carmen
 
     for path in existing_files(paths):
         with bar("Reading") as advance:

@@ -5,11 +5,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from isovist.errors import InputError
-from isovist.storage.files import quote
+from isovist.storage import quote
 
 if TYPE_CHECKING:
-    from isovist.sensing.models.lidar2d import Lidar
-    from isovist.sensing.models.spinning import SpinningLidar
+    from isovist.sensing import Lidar, SpinningLidar
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +31,7 @@ class SensorOptions:
 
     def lidar(self, dimension: int) -> "Lidar | SpinningLidar":
         """Return the sensor for 2D or 3D maps."""
-        from isovist.sensing.models.lidar2d import Lidar
-        from isovist.sensing.models.spinning import SpinningLidar
+        from isovist.sensing import Lidar, SpinningLidar
 
         if dimension == 2:
             view = math.radians(self.field_of_view)

@@ -12,7 +12,7 @@ from typing import Any
 from isovist.apps.ros import messages
 from isovist.apps.ros.buses.bus import Topic
 from isovist.errors import FileError, InputError, MissingExtraError
-from isovist.io.bags import TRANSFORMS, read_timed_messages
+from isovist.io import TRANSFORMS, read_timed_messages
 
 SUFFIX = ".mcap"
 

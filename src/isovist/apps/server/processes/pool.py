@@ -19,10 +19,8 @@ from itertools import groupby
 
 import isovist as iv
 from isovist.apps.server.processes.messages import Batch, Call, Reply
-from isovist.apps.web.errors import RefusedError, answer_timeout, overloaded
-from isovist.apps.web.settings import Limits
-from isovist.localization import EndedError
-from isovist.localization.workers import ALONE, ENDED, HEAD, PROTOCOL
+from isovist.apps.web import Limits, RefusedError, answer_timeout, overloaded
+from isovist.localization import ALONE, ENDED, HEAD, PROTOCOL, EndedError
 
 MODULE = "isovist.apps.server.processes.worker"
 EXIT_TIMEOUT_S = 5.0

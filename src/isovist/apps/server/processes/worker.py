@@ -15,12 +15,9 @@ import isovist as iv
 from isovist.apps.server.processes.messages import Batch, Call, Reply
 from isovist.apps.server.requests import BEGIN, CHECK, LOCATE, Body, pose_of, region_of, spread_of
 from isovist.apps.server.sessions import Robot, Sessions
-from isovist.apps.web.errors import RefusedError, unknown_map
-from isovist.apps.web.fields import Fields
-from isovist.apps.web.settings import Limits
+from isovist.apps.web import Fields, Limits, RefusedError, unknown_map
 from isovist.compute import active_backend
-from isovist.localization.locate import compile_kernels
-from isovist.localization.workers import answer_each, run
+from isovist.localization import answer_each, compile_kernels, run
 from isovist.paper import certify_answer
 from isovist.report import answer_json, check_json
 

@@ -22,8 +22,7 @@ import numpy as np
 
 from isovist import DirectionalBasis, InputError, SegmentMap
 from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
-from isovist.maps import Ending
-from isovist.maps.base import Hits
+from isovist.maps import Ending, Hits
 from isovist.paper import Moments
 from isovist.poses import unit_vectors
 

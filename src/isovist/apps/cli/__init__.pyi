@@ -1,0 +1,1 @@
+from isovist.apps.cli.app import main as main

@@ -1,0 +1,9 @@
+from isovist.apps.ros.buses.zenoh_bus import open_session as open_session
+from isovist.apps.ros.demo_bag import MOUNT as MOUNT
+from isovist.apps.ros.demo_bag import STEPS_PER_S as STEPS_PER_S
+from isovist.apps.ros.demo_bag import STEPS_PER_SCAN as STEPS_PER_SCAN
+from isovist.apps.ros.demo_bag import motion_of as motion_of
+from isovist.apps.ros.demo_bag import write_demonstration as write_demonstration
+from isovist.apps.ros.parameters import Parameters as Parameters
+from isovist.apps.ros.start import listen as listen
+from isovist.apps.ros.start import replay_bag as replay_bag

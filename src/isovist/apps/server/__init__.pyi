@@ -1,0 +1,1 @@
+from isovist.apps.server.start import ServeOptions as ServeOptions

@@ -1,0 +1,1 @@
+from isovist.apps.studio.start import StudioOptions as StudioOptions
