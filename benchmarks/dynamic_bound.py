@@ -20,9 +20,10 @@ from isovist.basis import DirectionalBasis
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import Exact
 from isovist.paper.dynamic.dynamic_bound import DynamicPremises, dynamic_bound
-from isovist.paper.dynamic.observations import PlaceTrajectory, PoseTrajectory, Trajectory
+from isovist.paper.observations import PlaceTrajectory, PoseTrajectory
 from isovist.paper.statements.worlds.scenes import free_points, random_room
 from isovist.paper.static.map_space import MapField
+from isovist.paper.static.trajectory import Trajectory
 
 NODES = 6
 

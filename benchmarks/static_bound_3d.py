@@ -19,7 +19,7 @@ from isovist.basis import DirectionalBasis
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import Exact
-from isovist.paper.dynamic.observations import PlaceTrajectory
+from isovist.paper.observations import PlaceTrajectory
 from isovist.paper.settings import BoundSettings
 from isovist.paper.static.gauss_newton import StepLimits, gauss_newton
 from isovist.paper.static.map_space import MapField

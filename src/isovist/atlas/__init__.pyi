@@ -1,5 +1,3 @@
-from isovist.atlas.base import FAR as FAR
-from isovist.atlas.base import MAJORITY as MAJORITY
 from isovist.atlas.base import AnyScan as AnyScan
 from isovist.atlas.base import Atlas as Atlas
 from isovist.atlas.base import SearchSpace as SearchSpace
@@ -8,7 +6,6 @@ from isovist.atlas.data.atlas2d import PlaneAtlas as PlaneAtlas
 from isovist.atlas.data.atlas2d import build_plane as build_plane
 from isovist.atlas.data.atlas3d import SpaceAtlas as SpaceAtlas
 from isovist.atlas.data.atlas3d import build_space as build_space
-from isovist.atlas.data.reflectance import max_intensity_rating as max_intensity_rating
 from isovist.atlas.data.store import BY_BLOCKS as BY_BLOCKS
 from isovist.atlas.data.store import FARTHEST as FARTHEST
 from isovist.atlas.data.store import KIND as KIND
@@ -35,6 +32,9 @@ from isovist.atlas.matching.channels import COST_STEPS as COST_STEPS
 from isovist.atlas.matching.channels import PHASES as PHASES
 from isovist.atlas.matching.channels import RAYS as RAYS
 from isovist.atlas.matching.channels import Window as Window
+from isovist.atlas.matching.reflectance import max_intensity_rating as max_intensity_rating
+from isovist.atlas.matching.unknown import FAR as FAR
+from isovist.atlas.matching.unknown import MAJORITY as MAJORITY
 from isovist.atlas.matching.windows import described_rings as described_rings
 from isovist.atlas.matching.windows import is_even as is_even
 from isovist.atlas.matching.windows import search_basis as search_basis

@@ -30,11 +30,6 @@ from isovist.poses import AnyPose
 from isovist.renamed import accept_old_names
 from isovist.sensing import CloudScan, Scan
 
-FAR = 1.0e3
-"""Stands for an unknown channel: larger than the logarithm of any range."""
-MAJORITY = 0.5 - 1e-5
-"""Least known share of a channel that counts: half, however sums are rounded."""
-
 AnyScan = Scan | CloudScan
 
 

@@ -39,11 +39,6 @@ from isovist.compute.grids.distance import MAX_MOVES as MAX_MOVES
 from isovist.compute.grids.distance import along_columns as along_columns
 from isovist.compute.grids.distance import along_rows as along_rows
 from isovist.compute.grids.distance import count_king_moves as count_king_moves
-from isovist.compute.grids.layout import BLOCK_SIDE as BLOCK_SIDE
-from isovist.compute.grids.layout import FIRST_OWN_ROW as FIRST_OWN_ROW
-from isovist.compute.grids.layout import FREE_BLOCK as FREE_BLOCK
-from isovist.compute.grids.layout import FREE_ROW as FREE_ROW
-from isovist.compute.grids.layout import UNKNOWN_ROW as UNKNOWN_ROW
 from isovist.compute.grids.mapping import count_hits as count_hits
 from isovist.compute.grids.mapping import mark_passes as mark_passes
 from isovist.compute.grids.octomap import CUT_OFF as CUT_OFF
@@ -104,6 +99,11 @@ from isovist.compute.rays.grid2d import FREE as FREE
 from isovist.compute.rays.grid2d import cast_rays_2d as cast_rays_2d
 from isovist.compute.rays.grid3d import cast_rays_3d as cast_rays_3d
 from isovist.compute.rays.grid3d import cast_rays_by_blocks as cast_rays_by_blocks
+from isovist.compute.rays.layout import BLOCK_SIDE as BLOCK_SIDE
+from isovist.compute.rays.layout import FIRST_OWN_ROW as FIRST_OWN_ROW
+from isovist.compute.rays.layout import FREE_BLOCK as FREE_BLOCK
+from isovist.compute.rays.layout import FREE_ROW as FREE_ROW
+from isovist.compute.rays.layout import UNKNOWN_ROW as UNKNOWN_ROW
 from isovist.compute.rays.mesh import RAYS_PER_SORT as RAYS_PER_SORT
 from isovist.compute.rays.mesh import cast_faces as cast_faces
 from isovist.compute.rays.mesh_node import EXIT_SLACK as EXIT_SLACK

@@ -10,13 +10,13 @@ from isovist.io.bags import time_of as time_of
 from isovist.io.clouds import read_cloud as read_cloud
 from isovist.io.formats import format_of as format_of
 from isovist.io.formats import suffixes_of as suffixes_of
+from isovist.io.frames import Frames as Frames
+from isovist.io.frames import frame_name as frame_name
+from isovist.io.frames import mounting_of as mounting_of
 from isovist.io.links import read_links as read_links
 from isovist.io.logs.carmen import read_carmen as read_carmen
 from isovist.io.logs.cloud_logs import has_point_clouds as has_point_clouds
 from isovist.io.logs.cloud_logs import read_cloud_log as read_cloud_log
-from isovist.io.logs.frames import Frames as Frames
-from isovist.io.logs.frames import frame_name as frame_name
-from isovist.io.logs.frames import mounting_of as mounting_of
 from isovist.io.logs.pose_files import read_poses as read_poses
 from isovist.io.logs.posed_scans import read_posed_scans as read_posed_scans
 from isovist.io.logs.read import LOG_FORMATS as LOG_FORMATS

@@ -7,12 +7,12 @@ from isovist.maps.cells import distance_to_walls as distance_to_walls
 from isovist.maps.cells import surface as surface
 from isovist.maps.cells import wall_faces as wall_faces
 from isovist.maps.cloud import Cloud as Cloud
+from isovist.maps.distance import distance_to as distance_to
+from isovist.maps.distance import king_moves as king_moves
 from isovist.maps.floor import close_floor as close_floor
 from isovist.maps.floor import floor_levels as floor_levels
 from isovist.maps.floor import standing_cells as standing_cells
 from isovist.maps.floor import standing_places as standing_places
-from isovist.maps.grid2d.distance import distance_to as distance_to
-from isovist.maps.grid2d.distance import king_moves as king_moves
 from isovist.maps.grid2d.mapping import classify as classify
 from isovist.maps.grid2d.occupancy_map import OccupancyMap as OccupancyMap
 from isovist.maps.grid3d.blocks import BlockGrid as BlockGrid

@@ -18,7 +18,7 @@ from isovist.arrays import (
 )
 from isovist.errors import InputError
 from isovist.maps.base import Hits
-from isovist.maps.grid2d.distance import distance_to, king_moves
+from isovist.maps.distance import distance_to, king_moves
 
 MAX_LENGTH = 1e9
 """A cell is shorter than this, in m."""

@@ -34,16 +34,12 @@ from isovist.paper.descriptor.silhouette import MeshView as MeshView
 from isovist.paper.descriptor.silhouette import silhouette_term as silhouette_term
 from isovist.paper.descriptor.torch_operator import describe as describe
 from isovist.paper.dynamic.dynamic_bound import DynamicPremises as DynamicPremises
-from isovist.paper.dynamic.dynamic_bound import ball_points as ball_points
 from isovist.paper.dynamic.dynamic_bound import dynamic_bound as dynamic_bound
 from isovist.paper.dynamic.dynamic_bound import stack as stack
 from isovist.paper.dynamic.observability import History as History
 from isovist.paper.dynamic.observability import gramian_along as gramian_along
 from isovist.paper.dynamic.observability import gramians as gramians
 from isovist.paper.dynamic.observability import rate as rate
-from isovist.paper.dynamic.observations import PlaceTrajectory as PlaceTrajectory
-from isovist.paper.dynamic.observations import PoseTrajectory as PoseTrajectory
-from isovist.paper.dynamic.observations import time_weights as time_weights
 from isovist.paper.dynamic.start_fit import refine_chain as refine_chain
 from isovist.paper.dynamic.start_fit import refine_start as refine_start
 from isovist.paper.dynamic.start_fit import refine_starts as refine_starts
@@ -60,7 +56,6 @@ from isovist.paper.example import Setup as Setup
 from isovist.paper.example import as_json as as_json
 from isovist.paper.example import paper_basis as paper_basis
 from isovist.paper.example import paper_room as paper_room
-from isovist.paper.example import profile_of as profile_of
 from isovist.paper.example import run_example as run_example
 from isovist.paper.gram.gram import KEEP as KEEP
 from isovist.paper.gram.hard_bins import hard_features as hard_features
@@ -69,7 +64,6 @@ from isovist.paper.gram.hard_bins import point_features as point_features
 from isovist.paper.gram.hard_bins import sectors as sectors
 from isovist.paper.gram.hard_bins import votes as votes
 from isovist.paper.gram.hard_bins import walk as walk
-from isovist.paper.gram.metric import map_metric as map_metric
 from isovist.paper.gram.partial_distances import NORMS as NORMS
 from isovist.paper.gram.partial_distances import PartialFeatures as PartialFeatures
 from isovist.paper.gram.partial_distances import distances as distances
@@ -83,6 +77,10 @@ from isovist.paper.localizer import PaperLocalizer as PaperLocalizer
 from isovist.paper.localizer import make_basis as make_basis
 from isovist.paper.localizer import sensor_layer as sensor_layer
 from isovist.paper.localizer import view_of as view_of
+from isovist.paper.metric import map_metric as map_metric
+from isovist.paper.observations import PlaceTrajectory as PlaceTrajectory
+from isovist.paper.observations import PoseTrajectory as PoseTrajectory
+from isovist.paper.observations import time_weights as time_weights
 from isovist.paper.report.answers import drive_json as drive_json
 from isovist.paper.report.answers import drive_text as drive_text
 from isovist.paper.report.answers import fitted_basis_text as fitted_basis_text
@@ -123,6 +121,7 @@ from isovist.paper.statements.worlds.scenes import RoundField as RoundField
 from isovist.paper.statements.worlds.scenes import free_points as free_points
 from isovist.paper.statements.worlds.scenes import random_round as random_round
 from isovist.paper.statements.worlds.scenes import round_points as round_points
+from isovist.paper.static.assumptions import ball_points as ball_points
 from isovist.paper.static.certify import certify_answer as certify_answer
 from isovist.paper.static.descriptor_grid import DescriptorGrid as DescriptorGrid
 from isovist.paper.static.gauss_newton import StepLimits as StepLimits
@@ -139,3 +138,4 @@ from isovist.paper.static.map_space import remainders as remainders
 from isovist.paper.static.scan_descriptor import Beams as Beams
 from isovist.paper.static.static_bound import Premises as Premises
 from isovist.paper.static.static_bound import static_bound as static_bound
+from isovist.paper.weight_profiles import profile_of as profile_of

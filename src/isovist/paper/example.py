@@ -10,11 +10,11 @@ import numpy as np
 
 from isovist import DirectionalBasis, InputError, SegmentMap
 from isovist.arrays import FloatArray, IntArray
-from isovist.basis import Bump, CosinePower, Profile, Softmax
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import CircleSum, Exact
 from isovist.paper.static.descriptor_grid import DescriptorGrid
 from isovist.paper.static.gauss_newton import Descent, StepLimits, gauss_newton
+from isovist.paper.weight_profiles import profile_of
 from isovist.poses import unit_vectors
 
 CONVERGENCE_AT = (1.5, 2.0)
@@ -76,26 +76,6 @@ class Setup:
             return cls(world, basis, TRUE_PLACE if place is None else place)
         middle = _roomiest(room) if place is None else place
         return cls(world, basis, middle, middle, None)
-
-
-def profile_of(name: str, temperature: float) -> Profile:
-    """Return a profile about as wide as the softmax of a temperature ε.
-
-    The cosine power falls as fast near its direction, k = 1/ε; the bump vanishes where the
-    softmax has fallen to e⁻², 1 − cos ρ = 2ε.
-    """
-    softmax = Softmax(temperature)
-    if name == "softmax":
-        return softmax
-    if name == "bump":
-        return Bump(float(np.arccos(max(-1.0, 1.0 - 2.0 * temperature))))
-    if name != "cosine":
-        raise InputError.about("profile", f"must be softmax, bump or cosine, got {name}.")
-    if temperature > 0.5:
-        raise InputError.about(
-            "temperature", f"of a cosine power is at most 0.5, got {temperature:g}."
-        )
-    return CosinePower(1.0 / temperature)
 
 
 def _roomiest(world: SegmentMap) -> tuple[float, float]:

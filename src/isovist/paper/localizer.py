@@ -36,10 +36,9 @@ from isovist.basis import Band
 from isovist.maps import Map, floor_levels
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import CircleSum, EqualArea, check_dimension
-from isovist.paper.dynamic.observations import PlaceTrajectory, PoseTrajectory, Trajectory
-from isovist.paper.example import profile_of
 from isovist.paper.gram.gram import Gram
 from isovist.paper.gram.partial_distances import Norm, PartialFeatures, check_norm, distances
+from isovist.paper.observations import PlaceTrajectory, PoseTrajectory
 from isovist.paper.settings import LocalizerSettings
 from isovist.paper.static.descriptor_grid import DescriptorGrid, describe_places
 from isovist.paper.static.gauss_newton import (
@@ -53,6 +52,8 @@ from isovist.paper.static.map_space import MapField
 from isovist.paper.static.scan_descriptor import Beams, bin_width
 from isovist.paper.static.scan_gauss_newton import ScanFit
 from isovist.paper.static.static_bound import Premises, StaticBound, refuse_bound, static_bound
+from isovist.paper.static.trajectory import Trajectory
+from isovist.paper.weight_profiles import profile_of
 from isovist.poses import AnyPose, wrap_angle
 from isovist.sensing import Signal
 

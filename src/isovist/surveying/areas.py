@@ -7,7 +7,7 @@ import numpy as np
 
 from isovist.arrays import FloatArray, IntArray
 from isovist.surveying.lattice import lattice_of, shares_of_columns
-from isovist.surveying.views.visibility import Visibility
+from isovist.surveying.visibility import Visibility
 
 
 class Reason(StrEnum):

@@ -35,7 +35,7 @@ from isovist.surveying.lattice import shares_of_columns
 from isovist.surveying.samples import SampledAnswers
 from isovist.surveying.settings import PredictionSettings
 from isovist.surveying.views.view_set import Views
-from isovist.surveying.views.visibility import Visibility
+from isovist.surveying.visibility import Visibility
 
 MEASURES = 4
 """Number of measures in (1)."""

@@ -28,7 +28,7 @@ from isovist.surveying.predict import min_scans, predict
 from isovist.surveying.samples import SampledAnswers
 from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.views.view_set import Views
-from isovist.surveying.views.visibility import Visibility
+from isovist.surveying.visibility import Visibility
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,8 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
-from isovist.atlas.base import FAR, MAJORITY, AnyScan, Atlas
-from isovist.atlas.data.reflectance import (
+from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas.data.surfaces import bare_walls, bridge_gaps
+from isovist.atlas.description.blocks import PlaneBlock, rays_of
+from isovist.atlas.description.tiles import Workers, describe_nodes
+from isovist.atlas.matching.beams import Beams, Fit
+from isovist.atlas.matching.channels import Window
+from isovist.atlas.matching.reflectance import (
     ReflectanceRange,
     add_intensity_ratings,
     describe_brightness,
@@ -19,11 +24,7 @@ from isovist.atlas.data.reflectance import (
     is_comparable,
     nearest_reflectance,
 )
-from isovist.atlas.data.surfaces import bare_walls, bridge_gaps
-from isovist.atlas.description.blocks import PlaneBlock, rays_of
-from isovist.atlas.description.tiles import Workers, describe_nodes
-from isovist.atlas.matching.beams import Beams, Fit
-from isovist.atlas.matching.channels import Window
+from isovist.atlas.matching.unknown import FAR, MAJORITY
 from isovist.atlas.matching.windows import (
     SCANS,
     basis_from_json,

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from isovist.arrays import FloatArray, IntArray, check_memory, readonly, restore
 from isovist.atlas.base import AnyScan, Atlas
-from isovist.atlas.data.reflectance import ReflectanceRange, explain_ignored, is_comparable
 from isovist.atlas.data.surfaces import bare_walls, bridge_gaps
 from isovist.atlas.description.blocks import SpaceBlock
 from isovist.atlas.description.tiles import Workers, describe_nodes
 from isovist.atlas.matching.beams import Beams, Fit
 from isovist.atlas.matching.channels import Window
+from isovist.atlas.matching.reflectance import ReflectanceRange, explain_ignored, is_comparable
 from isovist.atlas.matching.windows import basis_from_json, basis_json, window_of_cloud
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.basis import DirectionalBasis

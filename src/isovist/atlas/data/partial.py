@@ -8,8 +8,8 @@ import numpy as np
 
 from isovist.arrays import FloatArray, readonly
 from isovist.atlas.data.atlas2d import PlaneAtlas
-from isovist.atlas.data.reflectance import ReflectanceRange, nearest_reflectance
 from isovist.atlas.data.surfaces import bare_walls, bridge_gaps
+from isovist.atlas.matching.reflectance import ReflectanceRange, nearest_reflectance
 from isovist.atlas.matching.windows import basis_from_json
 from isovist.atlas.settings import AtlasSettings
 from isovist.errors import FileError

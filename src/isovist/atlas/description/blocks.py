@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isovist.arrays import Float32Array, FloatArray, IntArray
-from isovist.atlas.base import FAR, MAJORITY
 from isovist.atlas.description.tiles import around, inside, squares
 from isovist.atlas.matching.channels import RAYS
+from isovist.atlas.matching.unknown import FAR, MAJORITY
 from isovist.atlas.matching.windows import described_rings, search_basis, search_rings
 from isovist.atlas.settings import AtlasSettings
 from isovist.basis import DirectionalBasis

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import FloatArray, IntArray, readonly
-from isovist.atlas.data.reflectance import ReflectanceRange
 from isovist.atlas.matching.channels import PHASES, RAYS, Window
+from isovist.atlas.matching.reflectance import ReflectanceRange
 from isovist.atlas.settings import AtlasSettings
 from isovist.basis import Bump, CosinePower, DirectionalBasis, Softmax
 from isovist.errors import InputError

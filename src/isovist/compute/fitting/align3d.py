@@ -26,9 +26,9 @@ import numpy as np
 
 from isovist.compute.fitting.align2d import MAX_ROTATION, YAW_DAMPING
 from isovist.compute.fitting.endpoints import MAX_EXPONENT, OUTSIDE_MARGIN
-from isovist.compute.grids.fields import corners_of, extent_of
 from isovist.compute.infra.compiled import inline, kernel, subroutine
 from isovist.compute.infra.fastmath import FAST_SUMS, decay
+from isovist.compute.rays.fields import corners_of, extent_of
 
 
 @inline

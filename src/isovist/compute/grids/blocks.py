@@ -11,14 +11,8 @@ first along z, then along y, then along x. Farther cells give at least T, and th
 
 import numpy as np
 
-from isovist.compute.grids.layout import (
-    BLOCK_MASK,
-    BLOCK_SHIFT,
-    BLOCK_SIDE,
-    FIRST_OWN_ROW,
-    FREE_ROW,
-)
 from isovist.compute.infra.compiled import kernel, subroutine
+from isovist.compute.rays.layout import BLOCK_MASK, BLOCK_SHIFT, BLOCK_SIDE, FIRST_OWN_ROW, FREE_ROW
 
 FREE, UNKNOWN = 0, 2
 

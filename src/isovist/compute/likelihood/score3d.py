@@ -14,7 +14,6 @@ import math
 import numpy as np
 
 from isovist.compute.fitting.align3d import distance_3d, fill_rotation
-from isovist.compute.grids.fields import code_at, size_of
 from isovist.compute.infra.compiled import kernel, subroutine
 from isovist.compute.likelihood.beam_model import (
     EXPLAINED,
@@ -30,6 +29,7 @@ from isovist.compute.likelihood.beam_model import (
     rate_beam,
     sort_beam,
 )
+from isovist.compute.rays.fields import code_at, size_of
 from isovist.compute.rays.grid3d import cast_ray
 
 

@@ -10,8 +10,8 @@ or along a face; of several touched at once the smallest code ends it.
 
 import numpy as np
 
-from isovist.compute.grids.fields import code_at, last_free, size_of
 from isovist.compute.infra.compiled import kernel, subroutine
+from isovist.compute.rays.fields import code_at, last_free, size_of
 from isovist.compute.rays.grid2d import EDGE, FREE, MAXIMUM, TIE_MARGIN, _exact_sign
 
 # A function with scratch arrays is inlined: to count a reference takes as long as a cell.

@@ -15,7 +15,7 @@ import numpy as np
 from isovist.arrays import FloatArray
 from isovist.errors import FileError
 from isovist.io.bags import LASER_SCAN, read_messages, scan_of, select_connections, time_of
-from isovist.io.logs.frames import GIVE_SENSOR_POSE, frame_name, mounting_of
+from isovist.io.frames import GIVE_SENSOR_POSE, frame_name, mounting_of
 from isovist.io.logs.odometry import RecordedOdometry, inside_odometry, single_frame
 from isovist.io.logs.read import LogOptions, Progress
 from isovist.sensing import Log

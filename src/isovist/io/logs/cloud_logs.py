@@ -16,8 +16,8 @@ from isovist.io.bags import (
     select_connections,
     time_of,
 )
+from isovist.io.frames import frame_name
 from isovist.io.logs.bags import check_order
-from isovist.io.logs.frames import frame_name
 from isovist.io.logs.kitti import is_kitti, read_kitti
 from isovist.io.logs.odometry import RecordedOdometry, inside_odometry, interpolate, single_frame
 from isovist.io.point_cloud2 import cloud_of, count_returns

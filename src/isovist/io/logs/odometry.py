@@ -13,7 +13,7 @@ import numpy as np
 from isovist.arrays import BoolArray, FloatArray
 from isovist.errors import FileError
 from isovist.io.bags import ODOMETRY, TRANSFORMS, select_connections, time_of
-from isovist.io.logs.frames import Frames, frame_name, poses_of_rows
+from isovist.io.frames import Frames, frame_name, poses_of_rows
 from isovist.io.settings import CHECKS
 from isovist.poses import Pose3
 from isovist.storage import MAX_COORDINATE, quote

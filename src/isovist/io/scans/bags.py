@@ -22,7 +22,7 @@ from isovist.io.bags import (
     select_connections,
     time_of,
 )
-from isovist.io.logs.frames import Frames, frame_name, mounting_of
+from isovist.io.frames import Frames, frame_name, mounting_of
 from isovist.io.point_cloud2 import cloud_of, count_returns
 from isovist.sensing import MIN_RETURNS, CloudScan, Scan
 from isovist.storage import PathLike

@@ -29,8 +29,9 @@ import numpy as np
 from scipy.optimize import minimize
 
 from isovist import DirectionalBasis, InputError
-from isovist.arrays import FloatArray, IntArray
+from isovist.arrays import FloatArray
 from isovist.paper.descriptor.moments import Moments
+from isovist.paper.descriptor.pull_back import pull_back
 from isovist.paper.descriptor.quadrature import CircleSum, Rule
 from isovist.paper.gram.weight_rules import sphere_rule
 from isovist.renamed import accept_old_names
@@ -197,23 +198,6 @@ def _injectivity_slope(
     b = np.einsum("sd,sd->s", moments.values[:, 1:], (share[:, None] * v)[owners]) / len(share)
     by_direction, by_parameter = pull_back(basis, moments.directions, b, owners, u)
     return Slope(value, by_direction, by_parameter)
-
-
-def pull_back(
-    basis: DirectionalBasis, theta: FloatArray, b: FloatArray, owners: IntArray, u: FloatArray
-) -> tuple[FloatArray, float]:
-    """Return (6) with one u per place, and the derivative in the parameter."""
-    gradient, slope = np.zeros_like(basis.directions), 0.0
-    for first in range(0, len(theta), 65_536):
-        part = slice(first, first + 65_536)
-        t = np.clip(theta[part] @ basis.directions.T, -1.0, 1.0)
-        w = basis.weights(theta[part])
-        mine = u[owners[part]]
-        spread = w * (mine - np.einsum("sn,sn->s", w, mine)[:, None]) * b[part, None]
-        gradient += (spread * basis.profile.slope(t)).T @ theta[part]
-        slope += float((spread * basis.profile.parameter_slope(t)).sum())
-    along = np.einsum("nd,nd->n", gradient, basis.directions)
-    return gradient - along[:, None] * basis.directions, slope
 
 
 def _pull_back_gram(

@@ -24,9 +24,10 @@ from isovist import AtlasSettings, DirectionalBasis, FileError, InputError, Rang
 from isovist.arrays import FloatArray
 from isovist.basis import Bump, CosinePower, Softmax
 from isovist.maps import Map
-from isovist.paper.basis_fit.gradients import Objective, Slope, fit_basis, pull_back
+from isovist.paper.basis_fit.gradients import Objective, Slope, fit_basis
 from isovist.paper.descriptor.descriptor import stencil
 from isovist.paper.descriptor.moments import Moments
+from isovist.paper.descriptor.pull_back import pull_back
 from isovist.paper.descriptor.quadrature import CircleSum, EqualArea
 from isovist.paper.settings import BasisFitSettings
 from isovist.settings import default_of

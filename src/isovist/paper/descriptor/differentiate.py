@@ -22,8 +22,8 @@ import numpy as np
 
 from isovist import DirectionalBasis, InputError, Intensity, Range, SegmentMap
 from isovist.arrays import ArrayLike, FloatArray, IntArray, as_floats, readonly
-from isovist.paper.basis_fit.gradients import pull_back
 from isovist.paper.descriptor.moments import Moments
+from isovist.paper.descriptor.pull_back import pull_back
 from isovist.sensing import Signal
 
 

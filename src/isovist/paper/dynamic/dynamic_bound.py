@@ -40,35 +40,16 @@ T3 is not verified.  That s* lies within R is an assumption: a far alias satisfi
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
 from isovist import InputError
 from isovist.arrays import ArrayLike, FloatArray, as_floats
 from isovist.paper.dynamic.observability import gramians
-from isovist.paper.dynamic.observations import Trajectory
 from isovist.paper.settings import BoundSettings
+from isovist.paper.static.assumptions import Assumption, ball_points
+from isovist.paper.static.trajectory import Trajectory
 from isovist.settings import default_of
 
 _BLIND = 1e-10  # λ_min below this share of λ_max is rounding
-
-
-@dataclass(frozen=True, slots=True)
-class Assumption:
-    """One of T1 to T5, or the free space between candidate and truth.
-
-    Attributes:
-        name: "T1" to "T5", or "way" for the free space.
-        holds: Whether it holds, as far as it can be checked.
-        value: The value that was checked.
-        limit: Its upper limit (for T4 its lower limit).
-        text: What was checked and what had to be assumed.
-    """
-
-    name: str
-    holds: bool
-    value: float
-    limit: float
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,30 +169,6 @@ def _smoothness_assumption(exact: bool, kappa: float, settings: BoundSettings) -
         samples, margin = settings.trajectory_samples, settings.margin
         text = f"J varies by at most κ over the ball ({samples} samples, times {margin:g})"
     return Assumption("T3", exact, kappa, np.inf, text)
-
-
-def ball_points(d: int, samples: int) -> FloatArray:
-    """Return points of the unit ball: ends of the axes, then evenly spread, shape (samples, d)."""
-    ends = np.concatenate([np.eye(d), -np.eye(d)])
-    k = np.arange(max(0, samples - 2 * d)) + 0.5
-    # Multiples of the roots of x^(d+1) = x + 1 fill the cube evenly.
-    root = 2.0
-    for _ in range(64):
-        root = (1.0 + root) ** (1.0 / (d + 1))
-    cube = (k[:, None] * root ** -np.arange(1.0, d + 1.0)) % 1.0
-    radius = cube[:, :1] ** (1.0 / d)
-    turn = 2.0 * np.pi * cube[:, 1]
-    if d == 2:
-        unit = np.stack([np.cos(turn), np.sin(turn)], axis=1)
-    elif d > 3:
-        radius = ((k[:, None] * (0.5 * np.sqrt(5.0) - 0.5)) % 1.0) ** (1.0 / d)
-        unit = ndtri(cube)
-        unit /= np.linalg.norm(unit, axis=1, keepdims=True)
-    else:
-        z = 2.0 * cube[:, 2] - 1.0
-        flat = np.sqrt(1.0 - z * z)
-        unit = np.stack([flat * np.cos(turn), flat * np.sin(turn), z], axis=1)
-    return np.concatenate([ends, radius * unit])[:samples]
 
 
 def stack(J: FloatArray, weights: FloatArray) -> FloatArray:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
-from isovist.paper.dynamic.observations import Trajectory
+from isovist.paper.static.trajectory import Trajectory
 from isovist.tracking import Gramian, whiten
 
 

@@ -29,7 +29,7 @@ from isovist import InputError, LocalizationSettings, Pose, Scan
 from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 from isovist.atlas import Beams, SearchSpace
 from isovist.localization import by_coordinate, covariances, information
-from isovist.paper.dynamic.observations import motions_since_start
+from isovist.paper.observations import motions_since_start
 from isovist.paper.settings import StartFitSettings, TrajectorySettings
 from isovist.poses import wrap_angle
 from isovist.settings import default_of

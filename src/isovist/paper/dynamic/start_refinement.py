@@ -32,15 +32,16 @@ from isovist import InputError, LocalizationSettings, Range, Scan, StartFit
 from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
 from isovist.localization import by_coordinate
 from isovist.paper.descriptor.descriptor import Descriptor
-from isovist.paper.dynamic.dynamic_bound import ball_points, stack
-from isovist.paper.dynamic.observations import Trajectory
+from isovist.paper.dynamic.dynamic_bound import stack
 from isovist.paper.settings import BoundSettings
+from isovist.paper.static.assumptions import ball_points
 from isovist.paper.static.gauss_newton import (
     Linearization,
     Problem,
     StepLimits,
     damped_gauss_newton,
 )
+from isovist.paper.static.trajectory import Trajectory
 from isovist.poses import unit_vectors
 from isovist.settings import default_of
 from isovist.tracking import whiten

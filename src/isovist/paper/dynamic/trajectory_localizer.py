@@ -24,14 +24,15 @@ from isovist.maps import Map
 from isovist.paper.descriptor.descriptor import Descriptor, stencil
 from isovist.paper.dynamic.dynamic_bound import DynamicBound, DynamicPremises, dynamic_bound
 from isovist.paper.dynamic.observability import History
-from isovist.paper.dynamic.observations import ARM, PoseTrajectory, Trajectory, time_weights
 from isovist.paper.dynamic.start_fit import StartFit
 from isovist.paper.dynamic.start_refinement import fit_start
 from isovist.paper.localizer import Candidates, PaperLocalizer, pose_at
+from isovist.paper.observations import ARM, PoseTrajectory, time_weights
 from isovist.paper.settings import LocalizerSettings, TrajectorySettings
 from isovist.paper.static.descriptor_grid import cast_masked_signal
 from isovist.paper.static.gauss_newton import StepLimits
 from isovist.paper.static.scan_descriptor import Beams, rotate_about_vertical
+from isovist.paper.static.trajectory import Trajectory
 from isovist.poses import AnyPose, wrap_angle
 from isovist.settings import default_of
 

@@ -10,11 +10,11 @@ import numpy as np
 from isovist import Pose3
 from isovist.arrays import FloatArray
 from isovist.paper.basis_fit.separation import FittedBasis
-from isovist.paper.dynamic.dynamic_bound import Assumption
 from isovist.paper.dynamic.steering import Drive
 from isovist.paper.dynamic.trajectory_localizer import PaperTrack
-from isovist.paper.gram.metric import MapMetric
 from isovist.paper.localizer import PaperAnswer
+from isovist.paper.metric import MapMetric
+from isovist.paper.static.assumptions import Assumption
 from isovist.paper.static.static_bound import StaticBound
 from isovist.report import finite, pose_json
 

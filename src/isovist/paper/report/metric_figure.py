@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from isovist.paper.gram.metric import MapMetric
+from isovist.paper.metric import MapMetric
 from isovist.report import ACCENT, new_figure, show_between
 
 MAX_LINES = 300

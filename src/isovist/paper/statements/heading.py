@@ -19,11 +19,11 @@ from isovist.paper import (
     gramians,
 )
 from isovist.paper.descriptor.descriptor import Descriptor
-from isovist.paper.dynamic.observations import Trajectory
 from isovist.paper.statements.localization import corridor
 from isovist.paper.statements.statement import Finding, Statement, Trial, each, worst_of
 from isovist.paper.statements.worlds.cases import directions
 from isovist.paper.statements.worlds.scenes import free_points, random_room
+from isovist.paper.static.trajectory import Trajectory
 
 _NODES = 6
 

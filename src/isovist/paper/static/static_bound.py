@@ -18,10 +18,10 @@ import numpy as np
 
 from isovist import InputError
 from isovist.arrays import ArrayLike, FloatArray, as_floats
-from isovist.paper.dynamic.dynamic_bound import Assumption, ball_points
-from isovist.paper.dynamic.observations import Trajectory
 from isovist.paper.settings import BoundSettings
+from isovist.paper.static.assumptions import Assumption, ball_points
 from isovist.paper.static.gauss_newton import injectivity
+from isovist.paper.static.trajectory import Trajectory
 from isovist.settings import default_of
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.arrays import Float32Array, FloatArray, IntArray, readonly
-from isovist.atlas.base import FAR, MAJORITY
+from isovist.atlas.matching.unknown import FAR, MAJORITY
 from isovist.atlas.settings import BeamModel, ReflectanceSettings
 from isovist.compute import EXPLAINED
 from isovist.maps import Cell, Ending, OccupancyMap, VoxelMap, sweep_ranges

@@ -12,8 +12,8 @@ import numpy as np
 from numba.core import types as numba_types
 from numba.extending import overload
 
-from isovist.compute.grids.layout import BLOCK_MASK, BLOCK_SHIFT, FREE_BLOCK
 from isovist.compute.rays.grid2d import EDGE, FREE
+from isovist.compute.rays.layout import BLOCK_MASK, BLOCK_SHIFT, FREE_BLOCK
 
 types: Any = numba_types
 
