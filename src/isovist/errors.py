@@ -134,17 +134,15 @@ class MissingExtraError(IsovistError, ImportError):
     code: ErrorCode = "missing_extra"
 
     @classmethod
-    def of(cls, feature: str, extra: str) -> "MissingExtraError":
-        """Return an error that says which ``pip install`` a feature needs."""
-        return cls(
-            f"{feature} needs an optional part: pip install 'isovist[{extra}]'.", field=extra
-        )
+    def of(cls, what: str, extra: str) -> "MissingExtraError":
+        """Return an error that says which ``pip install`` something needs."""
+        return cls(f"{what} needs an optional part: pip install 'isovist[{extra}]'.", field=extra)
 
     @classmethod
     @contextmanager
-    def unless_found(cls, feature: str, extra: str) -> Iterator[None]:
+    def unless_found(cls, what: str, extra: str) -> Iterator[None]:
         """Raise this error if an import inside the `with` block fails."""
         try:
             yield
         except ImportError as error:
-            raise cls.of(feature, extra) from error
+            raise cls.of(what, extra) from error

@@ -205,7 +205,7 @@ def test_the_demonstration_needs_no_matplotlib(tmp_path, monkeypatch):
     ],
 )
 def test_what_stops_the_program_is_one_line(monkeypatch, error, code, told):
-    monkeypatch.setattr("isovist.io.scans.read.read_scan", Mock(side_effect=error))
+    monkeypatch.setattr("isovist.io.read_scan", Mock(side_effect=error))
     line = run("locate", "map.yaml", "scan.json")
     assert (line.code, line.out, line.err.count("\n")) == (code, "", 1)
     assert line.err.startswith("isovist: ")

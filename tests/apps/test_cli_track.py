@@ -186,8 +186,8 @@ def test_what_does_not_fit_together_is_one_line(home, tmp_path):
     empty = write_bag(tmp_path, [cloud(1.0, np.full((60, 3), np.nan))], name="empty")
     plane, space = home / "plane.atlas", home / "space.atlas"
     for words, code, named in (
-        ((space, flat), "wrong_dimension", "map"),
-        ((plane, home / "00"), "wrong_dimension", "map"),
+        ((space, flat), "wrong_dimension", "3D"),
+        ((plane, home / "00"), "wrong_dimension", "2D"),
         ((space, home / "00", "--sweep", 0.1), "wrong_dimension", "--sweep"),
         ((space, home / "00", "--prefix", "a"), "conflict", "--prefix"),
         ((space, home / "run", "--scan-topic", "/lidar"), "invalid_value", "/points"),

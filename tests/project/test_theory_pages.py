@@ -13,16 +13,19 @@ SOURCE = ROOT / "src" / "isovist"
 MODULES = {
     "differentiate": ["paper.descriptor.differentiate", "paper.descriptor.torch_operator"],
     "dynamics": [
-        "paper.dynamic.observations", "paper.static.heading", "paper.dynamic.observability",
+        "paper.observations", "paper.static.heading", "paper.dynamic.observability",
         "tracking.gramian", "paper.dynamic.dynamic_bound", "paper.dynamic.start_refinement",
         "paper.dynamic.start_fit",
+        "paper.static.trajectory",
     ],
-    "optimise": ["paper.basis_fit.gradients", "paper.basis_fit.separation"],
+    "optimise": ["paper.basis_fit.gradients", "paper.basis_fit.separation",
+                 "paper.descriptor.pull_back"],
     "paper": [
         "paper.localizer", "paper.static.descriptor_grid", "paper.static.scan_descriptor",
         "paper.gram.partial_distances", "paper.static.scan_gauss_newton",
         "paper.static.static_bound", "paper.static.certify", "paper.dynamic.trajectory_localizer",
-        "paper.dynamic.steering", "paper.gram.metric",
+        "paper.dynamic.steering", "paper.metric",
+        "paper.static.assumptions", "paper.weight_profiles",
     ],
     "silhouettes": [
         "paper.descriptor.shadows", "paper.descriptor.silhouette", "paper.descriptor.rims",

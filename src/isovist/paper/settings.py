@@ -83,7 +83,7 @@ class GramSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class MetricSettings(Settings):
-    """Selection of nodes that are aliases of each other (`gram.metric`).
+    """Selection of nodes that are aliases of each other (`metric`).
 
     Attributes:
         min_alias_distance: Smallest distance between a node and its alias.

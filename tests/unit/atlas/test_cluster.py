@@ -81,7 +81,7 @@ def test_a_cluster_that_cannot_work_is_refused(monkeypatch):
     world = BUILDS["plane"][0]
     with refused(code="conflict"):
         iv.build(world, cluster="local:4", backend="cuda")
-    monkeypatch.setattr("isovist.atlas.description.cluster.PATIENCE_S", 0.2)
+    monkeypatch.setattr("isovist.atlas.description.cluster.TIMEOUT_S", 0.2)
     with distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as empty:
         for address in ("tcp://127.0.0.1:9", empty.scheduler_address):
             with refused(code="unavailable"):

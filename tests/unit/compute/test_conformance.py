@@ -282,7 +282,7 @@ def test_describe_map_gives_the_atlas_of_the_cores(backend, shape):
     assert active_backend() is backend
     with use_backend("cpu"):
         twin = iv.build(world, spacing=0.3)
-    for name in ("nodes", "wall_distance", "clear", "bare"):
+    for name in ("nodes", "wall_distance", "clear", "walls"):
         np.testing.assert_array_equal(getattr(atlas, name), getattr(twin, name))
     assert 0.0 < (twin.descriptors == FAR).mean() < 0.9
     np.testing.assert_array_equal(atlas.descriptors == FAR, twin.descriptors == FAR)

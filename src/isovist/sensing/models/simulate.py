@@ -114,7 +114,7 @@ def check_lidar(world: Map, lidar: Lidar | SpinningLidar) -> None:
     """Check that the lidar is 3D for a 3D map and 2D for a 2D map."""
     if isinstance(lidar, SpinningLidar) != (world.dimension == 3):
         raise InputError(
-            "A 3D map needs a SpinningLidar, a 2D map a Lidar.",
+            "A 3D map needs a spinning lidar (`SpinningLidar`), a 2D map a `Lidar`.",
             code="wrong_dimension",
             field="lidar",
         )
