@@ -4,6 +4,7 @@ The package `rosbags` reads the bags; it is optional: pip install 'isovist[bags]
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -94,10 +95,12 @@ def read_timed_messages(
         AnyReader([path], default_typestore=types) as reader,
     ):
         selection = choice(reader.connections)
-        # rosbags takes an empty selection for all connections.
-        messages = reader.messages(connections=selection) if selection else ()
-        for connection, time, data in messages:
-            yield connection, time, reader.deserialize(data, connection.msgtype)
+        if not selection:  # rosbags takes an empty selection for all connections
+            return
+        # Its cursor must end before its database closes, also when nobody reads to the end.
+        with closing(reader.messages(connections=selection)) as messages:
+            for connection, time, data in messages:
+                yield connection, time, reader.deserialize(data, connection.msgtype)
 
 
 def select_connections(
