@@ -83,7 +83,7 @@ class LruStore(Generic[NamedT]):
         self._demos[key] = name, build
 
     def get(self, key: str) -> NamedT:
-        """Return the object of a key, or raise an error if it is not stored."""
+        """Return the object of a key and mark it as used; a demo is made on first use."""
         with self._lock:
             if key not in self._entries and key in self._demos:
                 self.add(key, self._demos[key][1](), is_pinned=True)

@@ -208,6 +208,7 @@ def has_cache() -> bool:
 
 
 def _enable_cache(loop: Any) -> None:
+    """Keep compiled code on disk, valid as long as no module of this room changes."""
     try:
         loop.enable_caching()
     except RuntimeError:  # Numba finds no folder that can be written to

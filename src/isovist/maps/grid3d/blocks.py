@@ -197,9 +197,9 @@ def blocks_of(shape: tuple[int, ...]) -> Shape:
 
 
 def _portions(counts: Shape) -> Iterator[tuple[slice, slice]]:
-    """Yield slices of blocks along z and y that are small enough to be sorted at once.
+    """Yield slices of blocks along z and y that fit into memory while they are rearranged.
 
-    A map that is one cell high takes 16 times its bytes in blocks.
+    Blocks pad a map: one that is one cell high takes 16 times its bytes.
     """
     z, y, x = counts
     across = max(PORTION_BYTES // (x * BLOCK_SIDE**3), 1)

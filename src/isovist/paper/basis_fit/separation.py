@@ -40,13 +40,13 @@ PROFILES = {kind.__name__: kind for kind in (Softmax, Bump, CosinePower)}
 def far_separation(
     moments: Moments, places: FloatArray, far: float, start: DirectionalBasis
 ) -> Objective:
-    """Return the objective (1).
+    """Return the soft minimum (1) of squared descriptor distances over pairs of far places.
 
     Args:
         moments: Moments of the places.
         places: Shape (P, d), in m.
         far: Pairs farther apart than this count, in m.
-        start: Basis whose mean distance is D̄.
+        start: Basis whose mean squared distance sets the scale of the softening, D̄ in (1).
     """
     gaps = np.linalg.norm(places[:, None] - places, axis=2)
     first, second = np.nonzero(np.triu(gaps > far))

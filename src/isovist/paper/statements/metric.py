@@ -200,7 +200,10 @@ def _nested(trial: Trial, count: int) -> FloatArray:
 
 
 def _bi_lipschitz(trial: Trial, printed: bool) -> Finding:
-    """Return how far d(p, q)/‖p − q‖ lies outside its bounds, relative, for steps of 1e-6 m."""
+    """Return how far d(p, q)/‖p − q‖ exceeds its bounds, as a share of them, for tiny steps.
+
+    With `printed` the bounds are those of the paper as printed, which fail.
+    """
     worst, notes = [], []
     for count in shares(trial.cases, 20):
         field = random_field(trial.rng, trial.dimension)

@@ -89,7 +89,7 @@ def view_in_3d(plan: SurveyPlan, progress: Progress = lambda _share: None) -> Vi
 
 
 def _fit(atlas: SpaceAtlas, scan: CloudScan, pose: Pose3, plan: SurveyPlan) -> FloatArray:
-    """Return beams, witnesses, σ of the position along its worst level axis, and of the heading."""
+    """Fit a scan; return its points, its beams, σ of the worst horizontal axis (m) and of yaw."""
     localization = plan.localization
     beams = atlas.beams(scan, localization.beams[1], localization.block)
     start = np.asarray(pose.vector)[None]
