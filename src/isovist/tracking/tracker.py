@@ -66,7 +66,7 @@ class Tracker(Moving):
         travelled: Way by odometry, in m.
 
     Args:
-        atlas: The map, described (`build`), or several by name.
+        space: The map, described (`build`), or several by name.
         links: Lifts and doors between several maps.
         region: Where the robot may be at the first scan, e.g. at its dock; anywhere when `None`.
             Of several maps, regions by name.
