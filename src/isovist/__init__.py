@@ -7,11 +7,9 @@ answer = iv.locate(atlas, iv.read_scan("scan.json"))
 answer.verdict, answer.best.pose
 """
 
-import sys
-
 from isovist.lazy import EarlierNames, lazy_names
 
 __version__ = "0.2.0.dev0"
 
 __getattr__, __dir__ = lazy_names(__name__)
-sys.meta_path.append(EarlierNames)
+EarlierNames.install()

@@ -5,9 +5,10 @@ checkers read them there, and so does `lazy_names` when a program asks for one.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -47,13 +48,27 @@ def modules_of(package: str) -> dict[str, str]:
 
 
 class EarlierNames:
-    """A finder of modules by their earlier names, which reads their table only when asked."""
+    """A finder of modules by their earlier names, which reads their table only when asked.
+
+    It stands before the finder of files: to that one, a folder without code is a module, and a
+    checkout of an earlier version leaves such folders behind, with a `__pycache__` in them.
+    """
+
+    @classmethod
+    def install(cls) -> None:
+        """Let Python import modules by their earlier names."""
+        finders: list[Any] = sys.meta_path
+        place = finders.index(PathFinder) if PathFinder in finders else len(finders)
+        finders.insert(place, cls)
 
     @staticmethod
-    def find_spec(name: str, *_: Any) -> Any:
-        """Return how to import what no other finder knows."""
+    def find_spec(name: str, path: Sequence[str] | None = None, *_: Any) -> ModuleSpec | None:
+        """Return how to import a module of this package: from its file, or by its earlier name."""
         if not name.startswith("isovist."):
             return None
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None:
+            return spec
         from isovist.renamed import RenamedModules
 
         return RenamedModules.find_spec(name)

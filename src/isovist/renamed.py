@@ -352,11 +352,11 @@ def todays_name(name: str, names: Container[str]) -> str:
 
 
 class RenamedModules:
-    """Import modules by their earlier names; it stands last among the finders of Python."""
+    """Import modules by their earlier names, where there is no file of that name."""
 
     @classmethod
     def find_spec(cls, name: str, *_: Any) -> ModuleSpec | None:
-        """Return how to import a name that no other finder knows."""
+        """Return how to import an earlier name, or a package that had modules of earlier names."""
         modules = rows_of("module")
         if name in modules:
             return ModuleSpec(name, cls, is_package=True)  # type: ignore[arg-type]

@@ -72,6 +72,14 @@ def test_a_name_of_python_works_with_a_warning_or_is_refused(row, use):
             use(row)
 
 
+def test_a_folder_that_an_earlier_version_left_behind_hides_no_module(tmp_path, monkeypatch):
+    (tmp_path / "roses/__pycache__").mkdir(parents=True)
+    monkeypatch.setattr(isovist, "__path__", [*isovist.__path__, str(tmp_path)])
+    sys.modules.pop("isovist.roses", None)
+    with pytest.warns(DeprecationWarning, match="`isovist.basis`"):
+        importlib.import_module("isovist.roses")
+
+
 @pytest.mark.parametrize("row", [row for row in ROWS if row.kind in ("command", "option")])
 def test_a_word_of_the_command_line_is_that_of_today_or_refused(row):
     words = row.old.split()
