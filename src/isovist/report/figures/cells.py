@@ -46,10 +46,8 @@ def draw_cells(
     shades = SHADES | dict.fromkeys((Cell.FREE, Cell.UNKNOWN), TRANSPARENT) if walls else SHADES
     table = np.array([shades[cell] for cell in sorted(shades)])
     cells = coarse(world.cells, cells_per_side)
-    image = draw_raster(
-        axes, world, table[cells], cells_per_side * world.resolution,
-        interpolation="nearest", zorder=1.5 if walls else 0.5,
-    )  # fmt: skip
+    image = draw_raster(axes, world, table[cells], cells_per_side * world.resolution)
+    image.set_zorder(1.5 if walls else 0.5)
     axes.set_facecolor(SHADES[Cell.UNKNOWN])
     show_between(axes, low, high)
     return image
@@ -68,13 +66,16 @@ def coarse(cells: NDArray[np.uint8], cells_per_side: int) -> NDArray[np.uint8]:
     return np.where(wall, Cell.OCCUPIED, np.where(free, Cell.FREE, Cell.UNKNOWN)).astype(np.uint8)
 
 
-def draw_raster(axes: "Axes", world: OccupancyMap, table: Any, side: float, **style: Any) -> Any:
-    """Draw values or colours of squares with a side in m, aligned with the cells of a map."""
+def draw_raster(axes: "Axes", world: OccupancyMap, table: Any, side: float) -> Any:
+    """Draw values or colours of squares with a side in m, aligned with the cells of a map.
+
+    The image is returned, so that its colours can be set.
+    """
     from matplotlib.transforms import Affine2D
 
     height, width = table.shape[:2]
     extent = (0.0, width * side, 0.0, height * side)
-    image = axes.imshow(table, origin="lower", extent=extent, **style)
+    image = axes.imshow(table, origin="lower", extent=extent, interpolation="nearest")
     place = Affine2D().rotate(world.origin.yaw).translate(world.origin.x, world.origin.y)
     image.set_transform(place + axes.transData)
     return image

@@ -66,8 +66,9 @@ def draw_survey(atlas: Atlas, survey: Survey) -> "Figure":
 
 
 def _draw_verdicts(axes: "Axes", atlas: Atlas, survey: Survey) -> None:
-    label = "share of headings answered “unique”"
-    _draw_nodes(axes, atlas, survey, survey.unique_share, label, cmap="RdYlBu", vmin=0, vmax=1)
+    nodes = _draw_nodes(axes, atlas, survey, survey.unique_share)
+    nodes.set(cmap="RdYlBu", clim=(0, 1))
+    _add_colour_bar(nodes, "share of headings answered “unique”")
     axes.set_title("Where one scan is enough")
     _mark_areas(axes, survey)
 
@@ -78,9 +79,9 @@ def _draw_uncertainty(axes: "Axes", atlas: Atlas, survey: Survey) -> None:
     summary = survey.summary
     # From 2 cm up, so that noise in a well held place is not shown as a difference.
     largest = max(0.5, float(summary.sigma_m.max()))
-    values, label = np.maximum(summary.sigma_m, TICKS[0]), "σ along the worst axis (m)"
-    norm = LogNorm(TICKS[0], largest)
-    scale = _draw_nodes(axes, atlas, survey, values, label, cmap="YlOrRd", norm=norm)
+    nodes = _draw_nodes(axes, atlas, survey, np.maximum(summary.sigma_m, TICKS[0]))
+    nodes.set(cmap="YlOrRd", norm=LogNorm(TICKS[0], largest))
+    scale = _add_colour_bar(nodes, "σ along the worst axis (m)")
     ticks = [tick for tick in TICKS if tick <= largest]
     scale.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks], minor=False)
     scale.minorticks_off()
@@ -99,8 +100,9 @@ def _draw_uncertainty(axes: "Axes", atlas: Atlas, survey: Survey) -> None:
 
 
 def _draw_aliases(axes: "Axes", atlas: Atlas, survey: Survey) -> None:
-    values, label = survey.summary.alias_similarity, "similarity of the best distant alias"
-    _draw_nodes(axes, atlas, survey, values, label, cmap="PuBuGn", vmin=0, vmax=1)
+    nodes = _draw_nodes(axes, atlas, survey, survey.summary.alias_similarity)
+    nodes.set(cmap="PuBuGn", clim=(0, 1))
+    _add_colour_bar(nodes, "similarity of the best distant alias")
     axes.set_title("What it can be mistaken for")
     for area in survey.areas[: TEXT.max_areas]:
         if area.reason is Reason.ALIASED and area.alias is not None:
@@ -110,25 +112,28 @@ def _draw_aliases(axes: "Axes", atlas: Atlas, survey: Survey) -> None:
     _mark_areas(axes, survey)
 
 
-def _draw_nodes(
-    axes: "Axes", atlas: Atlas, survey: Survey, values: FloatArray, label: str, **colours: Any
-) -> Any:
-    """Draw values around the nodes, on a 2D map under the walls; return the bar of colours."""
+def _draw_nodes(axes: "Axes", atlas: Atlas, survey: Survey, values: FloatArray) -> Any:
+    """Draw one value per node, on a 2D map under the walls; return what was drawn."""
     world = atlas.world
     if isinstance(world, OccupancyMap):
         draw_cells(axes, world)
         rows, cols = _lattice(atlas, survey)
         table = np.full((rows.max() + 1, cols.max() + 1), np.nan)
         table[rows, cols] = values
-        colours |= {"interpolation": "nearest", "zorder": 1.0}
-        image = draw_raster(axes, world, table, survey.spacing, **colours)
+        drawing = draw_raster(axes, world, table, survey.spacing)
+        drawing.set_zorder(1.0)
         draw_cells(axes, world, *_bounds(survey), walls=True)
     else:
         x, y = survey.places[:, :2].T
-        image = axes.scatter(x, y, c=values, **DOTS, **colours)
+        drawing = axes.scatter(x, y, c=values, **DOTS)
         axes.set(aspect="equal", xlabel="x (m)", ylabel="y (m)")
     show_between(axes, *_bounds(survey))
-    return axes.figure.colorbar(image, ax=axes, shrink=0.8, label=label)
+    return drawing
+
+
+def _add_colour_bar(drawing: Any, label: str) -> Any:
+    """Add a labelled bar of the colours beside the axes of a drawing, and return it."""
+    return drawing.figure.colorbar(drawing, ax=drawing.axes, shrink=0.8, label=label)
 
 
 def _lattice(atlas: Atlas, survey: Survey) -> tuple[IntArray, IntArray]:
