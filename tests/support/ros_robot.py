@@ -71,15 +71,7 @@ class Wire:
 
     def send_cloud(self, scan, time=5.0):
         """A scan in space as a PointCloud2 on /points."""
-        points = scan.points.astype("<f4")
-        kind = "sensor_msgs/msg/PointField"
-        fields = [messages.make(kind, name=name, offset=4 * k, datatype=7, count=1)
-                  for k, name in enumerate("xyz")]  # fmt: skip
-        self.send("/points", messages.make(
-            "sensor_msgs/msg/PointCloud2", header=messages.header(time, "lidar"), height=1,
-            width=len(points), fields=fields, is_bigendian=False, point_step=12, is_dense=True,
-            row_step=12 * len(points), data=np.frombuffer(points.tobytes(), np.uint8),
-        ))  # fmt: skip
+        self.send("/points", cloud_message(scan, time))
 
     def relocalize(self):
         """Call the service; whether it went well."""
@@ -230,12 +222,10 @@ def turned(*atlas, **parameters):
 
 def cloud_message(scan, time):
     points = scan.points.astype("<f4")
-    fields = [
-        messages.make("sensor_msgs/msg/PointField", name=name, offset=4 * k, datatype=7, count=1)
-        for k, name in enumerate("xyz")
-    ]
-    return messages.make(
-        "sensor_msgs/msg/PointCloud2", header=messages.header(time, "lidar"), height=1,
+    field = messages.ros_type("sensor_msgs/msg/PointField")
+    fields = [field(name=name, offset=4 * k, datatype=7, count=1) for k, name in enumerate("xyz")]
+    return messages.ros_type("sensor_msgs/msg/PointCloud2")(
+        header=messages.header(time, "lidar"), height=1,
         width=len(points), fields=fields, is_bigendian=False, point_step=12,
         row_step=12 * len(points), data=np.frombuffer(points.tobytes(), np.uint8), is_dense=True,
     )  # fmt: skip

@@ -91,7 +91,7 @@ def test_a_scan_comes_back(ranges, time):
 def test_requests_and_responses_come_back():
     kind = messages.TRIGGER
     assert messages.encode(f"{kind}_Request", messages.decode(f"{kind}_Request", b"\0\1\0\0\0"))
-    response = messages.make(f"{kind}_Response", success=True, message="yes")
+    response = messages.ros_type(f"{kind}_Response")(success=True, message="yes")
     back = through(f"{kind}_Response", response)
     assert (back.success, back.message) == (True, "yes")
 

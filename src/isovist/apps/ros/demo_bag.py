@@ -94,8 +94,7 @@ def write_demonstration(
 def scan_message(scan: Scan, time: float, frame: str) -> object:
     """Convert a scan with evenly spaced bearings to a LaserScan message."""
     bearings = scan.bearings
-    return messages.make(
-        LASER_SCAN,
+    return messages.ros_type(LASER_SCAN)(
         header=messages.header(time, frame), angle_min=float(bearings[0]),
         angle_max=float(bearings[-1]), angle_increment=float(np.diff(bearings).mean()),
         time_increment=0.0, scan_time=STEPS_PER_SCAN / STEPS_PER_S, range_min=float(scan.range_min),
@@ -107,17 +106,18 @@ def scan_message(scan: Scan, time: float, frame: str) -> object:
 
 def odometry_message(pose: Pose, time: float, parent: str, child: str) -> object:
     """Convert a pose to an Odometry message without twist."""
-    zero = messages.make("geometry_msgs/msg/Vector3", x=0.0, y=0.0, z=0.0)
-    twist = messages.make("geometry_msgs/msg/Twist", linear=zero, angular=zero)
-    small = (1e-3 * np.eye(6)).ravel()
+    zero = messages.ros_type("geometry_msgs/msg/Vector3")(x=0.0, y=0.0, z=0.0)
+    twist = messages.ros_type("geometry_msgs/msg/Twist")(linear=zero, angular=zero)
     place = messages.pose_message(pose)
-    return messages.make(
-        ODOMETRY,
-        header=messages.header(time, parent), child_frame_id=child,
-        pose=messages.make("geometry_msgs/msg/PoseWithCovariance", pose=place, covariance=small),
-        twist=messages.make("geometry_msgs/msg/TwistWithCovariance", twist=twist,
-                            covariance=small),
-    )  # fmt: skip
+    small = (1e-3 * np.eye(6)).ravel()
+    pose_type = messages.ros_type("geometry_msgs/msg/PoseWithCovariance")
+    twist_type = messages.ros_type("geometry_msgs/msg/TwistWithCovariance")
+    return messages.ros_type(ODOMETRY)(
+        header=messages.header(time, parent),
+        child_frame_id=child,
+        pose=pose_type(pose=place, covariance=small),
+        twist=twist_type(twist=twist, covariance=small),
+    )
 
 
 def _pose_with_covariance(pose: Pose, time: float, frame: str) -> object:

@@ -50,9 +50,9 @@ def typestore() -> Any:
     return store
 
 
-def make(kind: str, **fields: Any) -> Any:
-    """Create a message of a type from its fields."""
-    return typestore().types[kind](**fields)
+def ros_type(kind: str) -> Any:
+    """Return the class of a message type; call it with the fields of a message."""
+    return typestore().types[kind]
 
 
 def encode(kind: str, message: Any) -> bytes:
@@ -85,17 +85,16 @@ def header(time: float, frame: str) -> Any:
     sec = math.floor(time)
     nanosec = round(1e9 * (time - sec))
     sec, nanosec = (sec + 1, 0) if nanosec >= 10**9 else (sec, nanosec)
-    stamp = make("builtin_interfaces/msg/Time", sec=sec, nanosec=nanosec)
-    return make("std_msgs/msg/Header", stamp=stamp, frame_id=frame)
+    stamp = ros_type("builtin_interfaces/msg/Time")(sec=sec, nanosec=nanosec)
+    return ros_type("std_msgs/msg/Header")(stamp=stamp, frame_id=frame)
 
 
 def pose_message(pose: AnyPose) -> Any:
     """Convert a pose to a geometry_msgs/Pose message."""
     T = Pose3.lifted(pose)
-    return make(
-        "geometry_msgs/msg/Pose",
-        position=make("geometry_msgs/msg/Point", **_fields("xyz", T.position)),
-        orientation=make("geometry_msgs/msg/Quaternion", **_fields("xyzw", T.quaternion)),
+    return ros_type("geometry_msgs/msg/Pose")(
+        position=ros_type("geometry_msgs/msg/Point")(**_fields("xyz", T.position)),
+        orientation=ros_type("geometry_msgs/msg/Quaternion")(**_fields("xyzw", T.quaternion)),
     )
 
 
@@ -104,12 +103,10 @@ def stamped_pose(estimate: Estimate, time: float, frame: str) -> Any:
     covariance = estimate.covariance_ros.copy()
     diagonal = np.arange(0, 36, 7)
     covariance[diagonal] = np.maximum(covariance[diagonal], UNFITTED_VARIANCE)
-    pose = make(
-        "geometry_msgs/msg/PoseWithCovariance",
-        pose=pose_message(estimate.pose),
-        covariance=covariance,
+    pose = ros_type("geometry_msgs/msg/PoseWithCovariance")(
+        pose=pose_message(estimate.pose), covariance=covariance
     )
-    return make(POSE, header=header(time, frame), pose=pose)
+    return ros_type(POSE)(header=header(time, frame), pose=pose)
 
 
 def pose_of(message: Any) -> tuple[Pose, FloatArray]:
@@ -135,34 +132,33 @@ def transform_of(position: Any, rotation: Any) -> Pose3:
 
 def poses_message(estimates: Iterable[Estimate], time: float, frame: str) -> Any:
     """Convert estimates to a PoseArray message."""
-    return make(POSES, header=header(time, frame), poses=[pose_message(e.pose) for e in estimates])
+    return ros_type(POSES)(
+        header=header(time, frame), poses=[pose_message(e.pose) for e in estimates]
+    )
 
 
 def transforms_message(pose: Pose, time: float, parent: str, child: str) -> Any:
     """Convert a pose to a TFMessage with one link."""
     T = Pose3.lifted(pose)
-    transform = make(
-        "geometry_msgs/msg/Transform",
-        translation=make("geometry_msgs/msg/Vector3", **_fields("xyz", T.position)),
-        rotation=make("geometry_msgs/msg/Quaternion", **_fields("xyzw", T.quaternion)),
+    transform = ros_type("geometry_msgs/msg/Transform")(
+        translation=ros_type("geometry_msgs/msg/Vector3")(**_fields("xyz", T.position)),
+        rotation=ros_type("geometry_msgs/msg/Quaternion")(**_fields("xyzw", T.quaternion)),
     )
-    link = make(
-        "geometry_msgs/msg/TransformStamped",
+    link = ros_type("geometry_msgs/msg/TransformStamped")(
         header=header(time, parent), child_frame_id=child, transform=transform,
     )  # fmt: skip
-    return make(TRANSFORM, transforms=[link])
+    return ros_type(TRANSFORM)(transforms=[link])
 
 
 def verdict_message(
     time: float, frame: str, name: str, level: int, words: str, values: Mapping[str, str]
 ) -> Any:
     """Create a DiagnosticArray of one status; level 0 is fine, 1 a warning, 2 an error."""
-    pairs = [make("diagnostic_msgs/msg/KeyValue", key=k, value=v) for k, v in values.items()]
-    status = make(
-        "diagnostic_msgs/msg/DiagnosticStatus",
+    pairs = [ros_type("diagnostic_msgs/msg/KeyValue")(key=k, value=v) for k, v in values.items()]
+    status = ros_type("diagnostic_msgs/msg/DiagnosticStatus")(
         level=level, name=name, message=words, hardware_id="", values=pairs,
     )  # fmt: skip
-    return make(VERDICT, header=header(time, frame), status=[status])
+    return ros_type(VERDICT)(header=header(time, frame), status=[status])
 
 
 def markers_message(estimates: Iterable[Estimate], time: float, frame: str) -> Any:
@@ -172,7 +168,7 @@ def markers_message(estimates: Iterable[Estimate], time: float, frame: str) -> A
         _marker(time, frame, k, pose_message(e.pose), (*COLOURS[k > 0], max(0.2, e.probability)))
         for k, e in enumerate(estimates)
     ]
-    return make(MARKERS, markers=[clear, *arrows])
+    return ros_type(MARKERS)(markers=[clear, *arrows])
 
 
 def map_of(message: Any) -> OccupancyMap:
@@ -198,29 +194,28 @@ def map_message(world: OccupancyMap, time: float, frame: str) -> Any:
     values = np.full(world.cells.shape, -1, dtype=np.int8)
     values[world.cells == Cell.FREE] = 0
     values[world.cells == Cell.OCCUPIED] = 100
-    info = make(
-        "nav_msgs/msg/MapMetaData",
+    info = ros_type("nav_msgs/msg/MapMetaData")(
         map_load_time=header(time, "").stamp, resolution=world.resolution,
         width=world.cells.shape[1], height=world.cells.shape[0], origin=pose_message(world.origin),
     )  # fmt: skip
-    return make(MAP, header=header(time, frame), info=info, data=values.ravel())
+    return ros_type(MAP)(header=header(time, frame), info=info, data=values.ravel())
 
 
 def _marker(
     time: float, frame: str, number: int, pose: Any, colour: tuple[float, ...], action: int = 0
 ) -> Any:
-    zero = make("builtin_interfaces/msg/Duration", sec=0, nanosec=0)
-    return make(
-        "visualization_msgs/msg/Marker",
+    zero = ros_type("builtin_interfaces/msg/Duration")(sec=0, nanosec=0)
+    empty = np.empty(0, dtype=np.uint8)
+    texture = ros_type("sensor_msgs/msg/CompressedImage")
+    mesh_file = ros_type("visualization_msgs/msg/MeshFile")
+    return ros_type("visualization_msgs/msg/Marker")(
         header=header(time, frame), ns="isovist", id=number, type=0, action=action, pose=pose,
-        scale=make("geometry_msgs/msg/Vector3", x=0.6, y=0.12, z=0.12),
-        color=make("std_msgs/msg/ColorRGBA", **_fields("rgba", colour)),
+        scale=ros_type("geometry_msgs/msg/Vector3")(x=0.6, y=0.12, z=0.12),
+        color=ros_type("std_msgs/msg/ColorRGBA")(**_fields("rgba", colour)),
         lifetime=zero, frame_locked=False, points=[], colors=[], texture_resource="",
-        texture=make("sensor_msgs/msg/CompressedImage", header=header(0.0, ""), format="",
-                     data=np.empty(0, dtype=np.uint8)),
+        texture=texture(header=header(0.0, ""), format="", data=empty),
         uv_coordinates=[], text="", mesh_resource="",
-        mesh_file=make("visualization_msgs/msg/MeshFile", filename="",
-                       data=np.empty(0, dtype=np.uint8)),
+        mesh_file=mesh_file(filename="", data=empty),
         mesh_use_embedded_materials=False,
     )  # fmt: skip
 

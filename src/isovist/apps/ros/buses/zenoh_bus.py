@@ -118,7 +118,7 @@ class ZenohBus:
         def handle(query: Any) -> None:
             def answer() -> None:
                 success, words = callback()
-                reply = messages.make(f"{kind}_Response", success=success, message=words)
+                reply = messages.ros_type(f"{kind}_Response")(success=success, message=words)
                 query.reply(
                     key, messages.encode(f"{kind}_Response", reply), attachment=query.attachment
                 )
