@@ -54,19 +54,18 @@ def describe(
     shape = tensors[0].shape
     if len(shape) == 0 or shape[-1] != 2:
         raise InputError.about("points", f"must have shape (..., 2), got {tuple(shape)}.")
-    F = _operator(torch).apply(plan, signal, tensors[0].reshape(-1, 2), *tensors[1:])
+    F = _operator(torch, plan, signal).apply(tensors[0].reshape(-1, 2), *tensors[1:])
     return F.reshape(*shape[:-1], F.shape[-1])
 
 
-def _operator(torch: Any) -> Any:
+def _operator(torch: Any, plan: Plan, signal: Signal | None) -> Any:
+    """Return F of a plan and a signal as a function that PyTorch can differentiate."""
+
     class Describe(torch.autograd.Function):  # type: ignore[misc]
-        """F, with what its backward pass needs."""
+        """F of points, corners, directions and temperature."""
 
         @staticmethod
-        def forward(
-            ctx: Any, plan: Plan, signal: Signal | None, points: Any, corners: Any,
-            directions: Any, temperature: Any,
-        ) -> Any:  # fmt: skip
+        def forward(ctx: Any, points: Any, corners: Any, directions: Any, temperature: Any) -> Any:
             basis = DirectionalBasis.from_directions(
                 directions.detach().numpy(), float(temperature)
             )
@@ -81,6 +80,6 @@ def _operator(torch: Any) -> Any:
             pulled = ctx.plan.pull(ctx.moments, ctx.basis, u.numpy())
             by_direction = pulled.directions / ctx.lengths[:, None]
             tensors = (torch.from_numpy(x) for x in (pulled.points, pulled.corners, by_direction))
-            return None, None, *tensors, torch.tensor(pulled.parameter, dtype=torch.float64)
+            return *tensors, torch.tensor(pulled.parameter, dtype=torch.float64)
 
     return Describe
