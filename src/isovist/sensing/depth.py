@@ -1,4 +1,4 @@
-"""Turn depth images into 3D scans.
+"""Turn depth images into points.
 
 A pinhole camera with focal lengths f_x, f_y and centre (c_x, c_y), in pixels, sees at pixel (u, v)
 of depth z along its axis the point
@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from isovist.arrays import ArrayLike, FloatArray, as_floats, check_whole
 from isovist.errors import InputError
-from isovist.poses import AnyPose, Pose3
-from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.settings import DepthSettings
 
 SETTINGS = DepthSettings()
@@ -25,27 +23,10 @@ MILLIMETRES = 1000.0
 """Millimetres in a metre."""
 
 
-def cloud_of_depth(
-    image: ArrayLike,
-    intrinsics: ArrayLike,
-    *,
-    stride: int = 1,
-    range_max: float = np.inf,
-    T_robot_sensor: "AnyPose | None" = None,
-    roll: float = 0.0,
-    pitch: float = 0.0,
-) -> "CloudScan":
-    """Make a 3D scan from a depth image, by equation (1).
+def points_of_depth(image: ArrayLike, intrinsics: ArrayLike, stride: int = 1) -> FloatArray:
+    """Return the points that a depth image shows, by equation (1), shape (k, 3), in m.
 
-    Args:
-        image: Depths along the axis of the camera, shape (height, width): whole numbers in mm, as
-            cameras write them, others in m.
-        intrinsics: (f_x, f_y, c_x, c_y) or the matrix of the camera, shape (3, 3), in pixels.
-        stride: Use every `stride`-th pixel along both axes.
-        range_max: Largest range of the sensor, in m.
-        T_robot_sensor: Pose of the camera on the robot; its x axis looks ahead.
-        roll: Roll of the robot against gravity, in rad.
-        pitch: Pitch of the robot against gravity, in rad.
+    The arguments are those of `Scan.from_depth`.
     """
     raw = np.asarray(image)
     if raw.ndim != 2 or raw.size == 0 or raw.dtype.kind not in "iuf":
@@ -65,10 +46,7 @@ def cloud_of_depth(
     right, down = (u - cx) / fx * z, ((v - cy) / fy)[:, None] * z
     points = np.stack([z, -right, -down], axis=-1).reshape(-1, 3)
     valid = np.isfinite(points).all(axis=1) & (points[:, 0] > 0.0)
-    mount = Pose3() if T_robot_sensor is None else Pose3.lifted(T_robot_sensor)
-    return CloudScan(
-        points[valid], range_max=range_max, T_robot_sensor=mount, roll=roll, pitch=pitch
-    )
+    return points[valid]
 
 
 def _camera(intrinsics: ArrayLike, shape: tuple[int, ...]) -> tuple[float, float, float, float]:

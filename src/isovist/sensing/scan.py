@@ -1,13 +1,13 @@
 """2D scans: ranges along bearings, and which of them are valid."""
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose, Pose3, wrap_angle
+from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.range_checks import (
     MIN_RANGE,
     as_strengths,
@@ -15,10 +15,6 @@ from isovist.sensing.range_checks import (
     in_millimetres,
     scaled_limits,
 )
-
-if TYPE_CHECKING:
-    from isovist.sensing.cloud_scan import CloudScan
-
 
 MAX_TURNS = 1.5
 """A sweep closes on itself after one turn; one that goes on for longer is in degrees."""
@@ -184,13 +180,11 @@ class Scan:
         T_robot_sensor: AnyPose | None = None,
         roll: float = 0.0,
         pitch: float = 0.0,
-    ) -> "CloudScan":
+    ) -> CloudScan:
         """Make a 3D scan from points in the frame of the sensor, shape (k, 3), in m.
 
         The arguments are the attributes of `CloudScan`.
         """
-        from isovist.sensing.cloud_scan import CloudScan
-
         return CloudScan(
             np.asarray(points),
             None if intensities is None else np.asarray(intensities, dtype=np.float64),
@@ -202,11 +196,37 @@ class Scan:
         )
 
     @staticmethod
-    def from_depth(image: ArrayLike, intrinsics: ArrayLike, **options: Any) -> "CloudScan":
-        """Make a 3D scan from a depth image; see `depth.cloud_of_depth` for the arguments."""
-        from isovist.sensing.depth import cloud_of_depth
+    def from_depth(
+        image: ArrayLike,
+        intrinsics: ArrayLike,
+        *,
+        stride: int = 1,
+        range_max: float = np.inf,
+        T_robot_sensor: AnyPose | None = None,
+        roll: float = 0.0,
+        pitch: float = 0.0,
+    ) -> CloudScan:
+        """Make a 3D scan from the depth image of a pinhole camera.
 
-        return cloud_of_depth(image, intrinsics, **options)
+        Args:
+            image: Depths along the axis of the camera, shape (height, width): whole numbers in
+                mm, as cameras write them, others in m.
+            intrinsics: (f_x, f_y, c_x, c_y) or the matrix of the camera, shape (3, 3), in pixels.
+            stride: Use every `stride`-th pixel along both axes.
+            range_max: Largest range of the sensor, in m.
+            T_robot_sensor: Pose of the camera on the robot; its x axis looks ahead.
+            roll: Roll of the robot against gravity, in rad.
+            pitch: Pitch of the robot against gravity, in rad.
+
+        Raises:
+            InputError: If image and camera do not fit, or the depths are not in mm or m.
+        """
+        from isovist.sensing.depth import points_of_depth  # few programs read depth images
+
+        return Scan.from_points(
+            points_of_depth(image, intrinsics, stride), range_max=range_max,
+            T_robot_sensor=T_robot_sensor, roll=roll, pitch=pitch,
+        )  # fmt: skip
 
     def within(self, limit: float) -> "Scan | None":
         """Return the scan without beams longer than `limit` (m), or `None` if none is left."""

@@ -1,7 +1,6 @@
 """A simulated range sensor: rays, noise, missing returns and clutter."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +14,8 @@ from isovist.sensing.models.beams import (
     measured_intensities,
     simulated_ranges,
 )
+from isovist.sensing.models.spinning import SpinningLidar
 from isovist.sensing.scan import Scan
-
-if TYPE_CHECKING:
-    from isovist.sensing.models.spinning import SpinningLidar
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +29,7 @@ class Lidar:
         noise: Standard deviation of a range, in m.
         clutter: Share of beams that something unmapped cuts short.
         range_min: Shortest range it reports, in m.
+        spinning: The class of 3D lidars: `Lidar.spinning(32, range_max=20.0)` makes one.
     """
 
     field_of_view: float = 2.0 * np.pi
@@ -40,6 +38,7 @@ class Lidar:
     noise: float = 0.02
     clutter: float = 0.0
     range_min: float = 0.05
+    spinning = SpinningLidar
 
     def __post_init__(self) -> None:
         check_view(self.field_of_view)
@@ -47,13 +46,6 @@ class Lidar:
             raise InputError(f"A lidar needs at least 1 beam, got {self.beams}.", field="beams")
         check_beams(self.beams)
         check_faults(self)
-
-    @staticmethod
-    def spinning(rings: int = 16, **options: Any) -> "SpinningLidar":
-        """Make a 3D lidar that turns about the vertical; the options are its attributes."""
-        from isovist.sensing.models.spinning import SpinningLidar
-
-        return SpinningLidar(rings, **options)
 
     def scan(self, world: Map, pose: AnyPose, rng: np.random.Generator) -> Scan:
         """Simulate a scan of a map from `pose`; rays that end in no wall return nothing.
