@@ -51,11 +51,12 @@ def _sentence(names: Sequence[str], predicate: str) -> str:
 
 
 class IsovistError(Exception):
-    """Root of every error that isovist raises on purpose; its text is one line.
+    """Base of every error that isovist raises on purpose; its text is one line.
 
     Attributes:
-        code: What kind of mistake it is.
-        field: Name of the parameter, setting or key that is wrong; `None` where no single one is.
+        code: Kind of mistake, as a stable word for programs, such as "invalid_value".
+        field: Name of the parameter, setting or key that is wrong; `None` if there is no single
+            one.
     """
 
     code: ErrorCode = "failed"
@@ -75,12 +76,13 @@ class IsovistError(Exception):
     def about(
         cls, field: str | tuple[str, ...], predicate: str, *, code: ErrorCode | None = None
     ) -> Self:
-        """Make an error whose sentence has a field as its subject.
+        """Make an error whose text begins with the name of a field.
 
         Args:
-            field: Name of the parameter, setting or key, as Python or the file has it; or several.
+            field: Name of the parameter, setting or key, as in Python or in the file; or several
+                names.
             predicate: The rest of the sentence: "must be positive, got -1."
-            code: What kind of mistake it is.
+            code: Kind of mistake; that of the class when `None`.
         """
         names = (field,) if isinstance(field, str) else field
         error = cls(_sentence(names, predicate), field=names[0], code=code)
@@ -88,21 +90,34 @@ class IsovistError(Exception):
         return error
 
     def text_with(self, names: Mapping[str, str]) -> str:
-        """Return the text with fields under the names that an application has for them."""
+        """Return the text with fields renamed, as an application calls them.
+
+        Args:
+            names: The name that the application uses for each field.
+        """
         fields = names if self._names else {k: v for k, v in names.items() if k == self.field}
         return re.sub(r"`(\w+)`", lambda word: f"`{fields.get(word[1], word[1])}`", str(self))
 
     def to_dict(self) -> dict[str, object]:
-        """Return what programs read, ready for JSON."""
+        """Return text, code and field as a dictionary, ready for JSON."""
         return {"error": str(self), "code": self.code, "field": self.field}
 
     def begin_with(self, place: str) -> None:
-        """Put the place of the mistake in front of the sentence: "Scan 5: …"."""
+        """Put the place of the mistake in front of the text, such as "Scan 5: …"."""
         self.args, self._names = (one_line(f"{place}: {self}"),), ()
 
 
 class InputError(IsovistError, ValueError):
-    """A value that a function cannot work with."""
+    """An argument that a function cannot work with.
+
+    Examples:
+        >>> import isovist as iv
+        >>> try:
+        ...     iv.Lidar(beams=0)
+        ... except iv.InputError as error:
+        ...     print(error, error.code, error.field)
+        A lidar needs at least 1 beam, got 0. invalid_value beams
+    """
 
     code: ErrorCode = "invalid_value"
 
@@ -123,25 +138,25 @@ class TopicChoiceError(InputError):
 
 
 class FileError(IsovistError, ValueError):
-    """A file that cannot be read as what it claims to be."""
+    """A file that is missing, damaged, or not of the expected format."""
 
     code: ErrorCode = "invalid_file"
 
 
 class MissingExtraError(IsovistError, ImportError):
-    """An optional part is not installed."""
+    """An optional dependency is not installed; the text names the `pip install` command."""
 
     code: ErrorCode = "missing_extra"
 
     @classmethod
     def of(cls, what: str, extra: str) -> "MissingExtraError":
-        """Return an error that says which ``pip install`` something needs."""
+        """Make the error for something that needs an optional dependency."""
         return cls(f"{what} needs an optional part: pip install 'isovist[{extra}]'.", field=extra)
 
     @classmethod
     @contextmanager
     def unless_found(cls, what: str, extra: str) -> Iterator[None]:
-        """Raise this error if an import inside the `with` block fails."""
+        """Turn a failed import inside the `with` block into this error."""
         try:
             yield
         except ImportError as error:

@@ -45,7 +45,7 @@ def _rows(vector: ArrayLike, width: int, order: str) -> FloatArray:
 
 
 class _Rigid:
-    """What poses in the plane and in space share; they differ in `vector` and `rotation`."""
+    """The properties and methods that 2D and 3D poses share."""
 
     __slots__ = ()
 
@@ -118,10 +118,22 @@ class _Rigid:
 
 @final
 class Pose(_Rigid):
-    """A 2D pose, or an array of them: rotate by yaw (rad), then translate (m).
+    """A 2D pose (x, y, yaw), or an array of poses.
+
+    A pose T_a_b transforms points of frame b into frame a: it rotates by yaw, then translates.
 
     Attributes:
         vector: (x, y, yaw), shape (..., 3), in m and rad.  Read-only.
+
+    Examples:
+        >>> import isovist as iv
+        >>> T_world_robot = iv.Pose(2.0, 1.0, yaw=0.0)
+        >>> T_robot_sensor = iv.Pose(0.25, 0.0, yaw=0.0)
+        >>> T_world_sensor = T_world_robot @ T_robot_sensor
+        >>> T_world_sensor.x
+        2.25
+        >>> T_world_sensor.inverse.apply([2.25, 3.0]).tolist()
+        [0.0, 2.0]
     """
 
     __slots__ = ("vector",)
@@ -138,7 +150,7 @@ class Pose(_Rigid):
 
     @classmethod
     def from_vector(cls, vector: ArrayLike) -> "Pose":
-        """Make poses from (x, y, yaw), shape (..., 3), in m and rad."""
+        """Make a pose, or an array of poses, from (x, y, yaw), shape (..., 3), in m and rad."""
         return cls._of(_rows(vector, 3, "x, y, yaw"))
 
     @classmethod
@@ -199,7 +211,7 @@ class Pose(_Rigid):
 
     @property
     def inverse(self) -> "Pose":
-        """The inverse pose: T_b_a from T_a_b."""
+        """The inverse pose: T_b_a, if this pose is T_a_b."""
         if self.vector.ndim == 1:
             x, y, yaw = self.vector.tolist()
             c, s = math.cos(yaw), math.sin(yaw)
@@ -210,11 +222,20 @@ class Pose(_Rigid):
 
 @final
 class Pose3(_Rigid):
-    """A 3D pose, or an array of them.
+    """A 3D pose, or an array of poses.
+
+    A pose T_a_b transforms points of frame b into frame a. The rotation is roll about x, then pitch
+    about y, then yaw about z, all about fixed axes.
 
     Attributes:
         position: (x, y, z), shape (..., 3), in m.  Read-only.
-        quaternion: (x, y, z, w) as in ROS, of length one and w ≥ 0, shape (..., 4).  Read-only.
+        quaternion: (x, y, z, w) as in ROS, of length 1 with w ≥ 0, shape (..., 4).  Read-only.
+
+    Examples:
+        >>> import isovist as iv
+        >>> pose = iv.Pose3(x=2.0, y=1.0, yaw=0.0, z=1.5)
+        >>> pose.apply([1.0, 0.0, 0.0]).tolist()
+        [3.0, 1.0, 1.5]
     """
 
     __slots__ = ("position", "quaternion")
@@ -249,14 +270,23 @@ class Pose3(_Rigid):
 
     @classmethod
     def from_vector(cls, vector: ArrayLike) -> "Pose3":
-        """Make poses from (x, y, yaw, z, roll, pitch), shape (..., 6), in m and rad."""
+        """Make a pose, or an array of poses, from rows of six coordinates.
+
+        Args:
+            vector: (x, y, yaw, z, roll, pitch), shape (..., 6), in m and rad.
+        """
         return cls(*np.moveaxis(_rows(vector, 6, "x, y, yaw, z, roll, pitch"), -1, 0))
 
     @classmethod
     def from_quaternion(cls, quaternion: ArrayLike, position: ArrayLike) -> "Pose3":
-        """Make poses from quaternions (x, y, z, w), (..., 4), and positions (..., 3), in m.
+        """Make a pose, or an array of poses, from quaternions and positions.
 
-        Quaternions may have any length but 0.
+        Args:
+            quaternion: (x, y, z, w) of any length but 0, shape (..., 4).
+            position: (x, y, z), shape (..., 3), in m.
+
+        Raises:
+            InputError: If a quaternion has length 0.
         """
         q = _rows(quaternion, 4, "a quaternion x, y, z, w")
         place = _rows(position, 3, "x, y, z")
@@ -269,7 +299,12 @@ class Pose3(_Rigid):
 
     @classmethod
     def from_matrix(cls, rotation: ArrayLike, position: ArrayLike) -> "Pose3":
-        """Make poses from rotation matrices, (..., 3, 3), and positions, (..., 3), in m."""
+        """Make a pose, or an array of poses, from rotation matrices and positions.
+
+        Args:
+            rotation: Rotation matrices, shape (..., 3, 3).
+            position: (x, y, z), shape (..., 3), in m.
+        """
         R = np.asarray(rotation, dtype=np.float64)
         trace = np.einsum("...ii->...", R)
         diagonal = np.stack([R[..., 0, 0], R[..., 1, 1], R[..., 2, 2], trace], axis=-1)
@@ -287,7 +322,7 @@ class Pose3(_Rigid):
 
     @classmethod
     def lifted(cls, pose: "Pose | Pose3") -> "Pose3":
-        """Return a 2D pose as a 3D pose at height 0 without tilt, or a 3D pose unchanged."""
+        """Return a 2D pose as a 3D pose at z = 0 without roll and pitch, or a 3D pose as it is."""
         if isinstance(pose, Pose3):
             return pose
         return cls(*np.moveaxis(pose.vector, -1, 0))
@@ -334,7 +369,7 @@ class Pose3(_Rigid):
 
     @property
     def pitch(self) -> float:
-        """The pitch of a single pose, about the y axis, in rad; positive looks down."""
+        """The pitch of a single pose, about the y axis, in rad; a positive pitch looks down."""
         return self._coordinate(self.vector, 5)
 
     @property
@@ -360,7 +395,7 @@ class Pose3(_Rigid):
 
     @property
     def inverse(self) -> "Pose3":
-        """The inverse pose: T_b_a from T_a_b."""
+        """The inverse pose: T_b_a, if this pose is T_a_b."""
         back = self.quaternion * np.array([-1.0, -1.0, -1.0, 1.0])
         place = -np.einsum("...ji,...j->...i", self.rotation, self.position)
         return Pose3.from_quaternion(back, place)

@@ -332,7 +332,7 @@ class OldAttribute:
         self.row = row
 
     def __get__(self, instance: object, owner: type) -> Any:
-        """Warn, and return the attribute of today's name, or a tuple of those."""
+        """Warn, and return the value under the new name, or a tuple for several names."""
         return attrgetter(*self.row.warn().split(", "))(owner if instance is None else instance)
 
 

@@ -1,5 +1,7 @@
-"""The code of every page runs, and prints what the page shows."""
+"""The code of every page and docstring runs, and prints what is shown there."""
 
+import ast
+import doctest
 import re
 import shlex
 import shutil
@@ -90,3 +92,21 @@ def test_the_demonstration_prints_what_the_first_page_shows(tmp_path, monkeypatc
     assert len(lines) == len(printed)
     for line, told in zip(lines, printed, strict=True):
         assert line == told or line.startswith("  time in ms")
+
+
+def examples():
+    """Yield each docstring of the package that has an example."""
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if ">>> " in text else ():
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                doc = ast.get_docstring(node) or ""
+                if ">>> " in doc:
+                    yield pytest.param(doc, id=f"{path.stem}-{node.name}")
+
+
+@pytest.mark.parametrize("doc", [*examples()])
+def test_the_example_of_a_docstring_prints_what_it_shows(doc, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    example = doctest.DocTestParser().get_doctest(doc, {}, "example", None, 0)
+    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example).failed == 0

@@ -31,13 +31,14 @@ from isovist.renamed import accept_old_names
 from isovist.sensing import CloudScan, Scan
 
 AnyScan = Scan | CloudScan
+"""A 2D or a 3D scan."""
 
 
 class SearchSpace(ABC):
-    """The map, or several maps side by side, that scans are fitted to and rated on.
+    """One map, or several maps side by side, on which poses are searched.
 
     Attributes:
-        spacing: Distance of the nodes in m, where they lie farthest apart.
+        spacing: Distance between nodes in m; the largest one of several maps.
     """
 
     __slots__ = ()
@@ -52,29 +53,29 @@ class SearchSpace(ABC):
     @property
     @abstractmethod
     def diagonal(self) -> float:
-        """The diagonal of the widest map, in m.
-
-        No beam that begins in a map and is longer than this ends in it.
-        """
+        """The diagonal of the largest map in m, which no beam inside a map can exceed."""
 
     @property
     @abstractmethod
     def resolution(self) -> float:
-        """The side of the widest cells, in m."""
+        """The side of the largest cells, in m."""
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """The number of nodes of all maps together."""
+        """The number of nodes of all maps."""
 
     @abstractmethod
     def cell(self, poses: FloatArray) -> float | FloatArray:
-        """Return the side of the map cells at each pose, in m; one number where all are alike."""
+        """Return the side of the map cells at each pose, in m.
+
+        One number is enough where all cells are equal.
+        """
 
     def is_on_other_map(self, poses: FloatArray) -> BoolArray | None:  # noqa: ARG002
         """Return which poses are on another map than the first pose, shape (K,).
 
-        `None` where there is only one map.
+        The result is `None` if there is only one map.
         """
         return None
 
@@ -84,12 +85,12 @@ class SearchSpace(ABC):
 
     @abstractmethod
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
-        """Return a selection of the beams of a scan, spread evenly.
+        """Select beams of a scan, spread evenly over its directions.
 
         Args:
-            scan: What the sensor saw.
-            thin: Most beams in 2D; angle between them in 3D, in rad.
-            block: Width of a block in rad, and in 2D of a column of them in m.
+            scan: The scan.
+            thin: Maximum number of beams in 2D; angle between beams in 3D, in rad.
+            block: Width of a block of beams in rad; in 2D, also that of a column in m.
         """
 
     @abstractmethod
@@ -105,19 +106,20 @@ class SearchSpace(ABC):
         """Move poses so that the beams end at walls.
 
         Args:
-            beams: The selected beams of the scan.
-            poses: The poses to begin with, shape (K, D).
-            widths: σ of each step in m.
-            fitted: How many coordinates are fitted, from the front; 3 in 2D.
-            held: In 3D, c of `compute.fitting.align3d`: less than infinite lets beams end before
-                walls.
+            beams: Selected beams of the scan.
+            poses: Initial poses, shape (K, D).
+            widths: Standard deviation σ of each fitting step, in m.
+            fitted: Number of coordinates that are fitted, counted from the first; 3 in 2D.
+            held: In 3D, the constant c of `compute.fitting.align3d`.  A finite value lets beams end
+                before walls.
         """
 
     @abstractmethod
     def rate(self, beams: Beams, poses: FloatArray, model: BeamModel) -> BeamRatings:
-        """Rate each beam from each pose; return ℓ and the kind of each, both of shape (K, m).
+        """Rate each beam from each pose (see `compute.likelihood.beam_model`).
 
-        See `likelihood.beam_model`.
+        Returns:
+            The rating ℓ and the kind of each beam, both of shape (K, m).
         """
 
     def fit_and_rate(
@@ -129,9 +131,9 @@ class SearchSpace(ABC):
         models: Sequence[BeamModel],
         most: int | None = None,
     ) -> tuple[Fit, list[BeamRatings]]:
-        """Fit poses to the beams, then rate the fitted poses with each of some beam models.
+        """Fit poses to the beams, then rate the fitted poses with each beam model.
 
-        Only the `most` poses that the beams constrain best are rated; all when `most` is `None`.
+        Only the `most` poses that the beams constrain best are rated, or all when `most` is `None`.
         """
         fit = self.fit(beams, poses, widths, fitted).firmest(most)
         return fit, [self.rate(beams, fit.poses, model) for model in models]
@@ -145,10 +147,10 @@ class SearchSpace(ABC):
         model: BeamModel,
         factors: Sequence[float],
     ) -> tuple[FloatArray, FloatArray]:
-        """Fit one pose, shape (1, D), to the beams scaled in length by each of some factors.
+        """Fit one pose to the beams, with their lengths multiplied by each factor in turn.
 
         Returns:
-            The mean rating for each factor, shape (F,), and the poses, shape (F, D).
+            The mean rating for each factor, shape (F,), and the fitted poses, shape (F, D).
         """
         scores, poses = np.empty(len(factors)), np.empty((len(factors), start.shape[1]))
         for k, factor in enumerate(factors):
@@ -159,27 +161,28 @@ class SearchSpace(ABC):
 
     @abstractmethod
     def kernels(self) -> tuple[Any, ...]:
-        """Return the compiled functions that `fit` and `rate` call (`compute.infra.compiled`)."""
+        """Return the compiled functions that `fit` and `rate` call."""
 
     @abstractmethod
     def fitted(self, tilt: bool) -> int:
-        """Return how many coordinates of a pose the last fit of a scan adjusts."""
+        """Return the number of pose coordinates that the final fit of a scan adjusts."""
 
     @abstractmethod
     def lift(self, poses: FloatArray) -> AnyPose:
-        """Return rows of coordinates, shape (K, D), as pose objects."""
+        """Turn rows of coordinates, shape (K, D), into pose objects."""
 
     def ignored_intensities(self, scan: AnyScan) -> tuple[float, ...] | None:
-        """Return why the intensities of a scan are ignored; `None` where they are not.
+        """Return why the intensities of a scan are ignored, or `None` if they count.
 
-        The reason is their median, and the least and greatest reflectance of the walls; always
-        `None` on several maps.
+        Returns:
+            The median intensity of the scan, and the smallest and largest reflectance of the walls.
+            Empty if the intensities are ignored because there are several maps.
         """
         del scan
         return None
 
     def names_of(self, poses: FloatArray) -> tuple[str, ...]:
-        """Return the names of the maps that poses lie on, where there are several."""
+        """Return the names of the maps that poses lie on; empty if there is only one map."""
         del poses
         return ()
 
@@ -187,20 +190,21 @@ class SearchSpace(ABC):
 @accept_old_names
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Atlas(SearchSpace):
-    """A map with a descriptor of the view from each node, on which scans can be located.
+    """A map with a descriptor of the view from each of its nodes, ready for `locate`.
 
-    `build` makes one; `read_atlas` and `write_atlas` read and write it.
+    `build` makes an atlas.  `read_atlas` and `write_atlas` store it on disk.
 
     Attributes:
         world: The map, as cells.
         nodes: Flat index of the cell of each node, int64, shape (N,).  Read-only.
-        descriptors: F of (1), `FAR` where unknown, float32, shape (N, rings, n).  Read-only.
-        wall_distance: Distance of each cell to the nearest wall face, in cells, float32, shape
-            of the map; in 3D near walls only, by blocks.  Read-only.
-        clear: What rays walk on (`skip` of the map) with gaps between rays closed.  Read-only.
-        walls: What rays walk on with walls alone: unknown cells are free.  Read-only.
-        spacing: Distance of the nodes in m.
-        settings: The settings that it was built with.
+        descriptors: Descriptor F of each node, equation (1), float32, shape (N, rings, n); `FAR`
+            where unknown.  Read-only.
+        wall_distance: Distance of each cell to the nearest wall face in cells, float32, shape of
+            the map; in 3D only near walls, by blocks.  Read-only.
+        clear: Grid for ray casting, with gaps between the rays of the map maker closed.  Read-only.
+        walls: Grid for ray casting in which only walls stop a ray.  Read-only.
+        spacing: Distance between nodes, in m.
+        settings: The settings that the atlas was built with.
     """
 
     world: OccupancyMap | VoxelMap
@@ -222,50 +226,61 @@ class Atlas(SearchSpace):
     @property
     @once_for_each
     def places(self) -> FloatArray:
-        """The world coordinates of the nodes, shape (N, d), in m, computed once.  Read-only."""
+        """The world coordinates of the nodes, shape (N, d), in m; computed once.  Read-only."""
         return readonly(np.ascontiguousarray(self.positions))
 
     def nodes_in(self, low: FloatArray, high: FloatArray) -> IntArray:
-        """Return the numbers of the nodes in a box (x, y in m), in order, perhaps with others."""
+        """Return the numbers of the nodes in a box, in order; the result may contain others.
+
+        Args:
+            low: Smallest x and y, in m.
+            high: Largest x and y, in m.
+        """
         del low, high
         return np.arange(len(self.nodes))
 
     @property
     @once_for_each
     def diagonal(self) -> float:
+        """The diagonal of the map, in m."""
         return float(np.linalg.norm(np.diff(self.world.bounds, axis=0)))
 
     @property
     def resolution(self) -> float:
+        """The side of a cell of the map, in m."""
         return self.world.resolution
 
     @property
     def size(self) -> int:
+        """The number of nodes."""
         return len(self.nodes)
 
     def cell(self, poses: FloatArray) -> float | FloatArray:
+        """Return the side of a cell of the map, in m, which is the same for all poses."""
         del poses
         return self.world.resolution
 
     @property
     @abstractmethod
     def area(self) -> float:
-        """The area of the floor that a robot can stand on, in m²."""
+        """The area of the floor where a robot can stand, in m²."""
 
     @property
     @abstractmethod
     def heading(self) -> float:
-        """The angle of the first axis of the grid in the world, in rad."""
+        """The angle from the x axis of the world to the first axis of the grid, in rad."""
 
     @abstractmethod
     def window(self, scan: AnyScan, share: float) -> Window:
-        """Return the channels of a scan, as they are compared with the descriptors of the nodes.
+        """Return a scan as channels that can be compared with the descriptors of the nodes.
 
-        A channel counts when at least `share` of it is seen.
+        Args:
+            scan: A scan of the dimension of the map.
+            share: Minimum share of a channel that the scan must see for the channel to count.
         """
 
     def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
-        """Return the poses at some nodes with given yaws (rad), shape (K, D)."""
+        """Return poses at nodes (by number) with the given yaws (rad), shape (K, D)."""
         from isovist.compute import place_poses
 
         poses = np.empty((len(nodes), self.coordinates))
@@ -283,9 +298,9 @@ class Atlas(SearchSpace):
 
     @abstractmethod
     def meta(self) -> dict[str, Any]:
-        """Return everything but the arrays, ready for JSON."""
+        """Return all data of the atlas except the arrays, ready for JSON."""
 
     @classmethod
     @abstractmethod
     def from_arrays(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> "Atlas":
-        """Build an atlas from what `meta` and `arrays` returned."""
+        """Rebuild an atlas from the results of its `meta` and `arrays`."""

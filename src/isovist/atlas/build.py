@@ -32,25 +32,39 @@ def build(
     backend: str | None = None,
     cluster: str | None = None,
 ) -> Atlas:
-    """Build the atlas of a map, so that scans can be located on it.
+    """Build the atlas of a map, so that scans can be located on the map.
+
+    An atlas describes the view from a grid of places (nodes) on the map.  Build it once per map and
+    store it with `write_atlas`.
 
     Args:
-        world: The map; a plan of walls and a mesh are turned into cells first (`as_cells`).
-        spacing: Distance of the nodes in m, rounded to whole cells (`atlas.spacing` says what it
-            became); that of the settings when `None`, in 3D at least three cells.
-        height: In 3D, height of the sensor above the floor, in m, or the lowest and the highest of
-            a drone; that of the settings when `None`.
-        basis: Any directions with any profile, fixed to the map; `None` for the usual ones, in the
-            plane as many in equal steps as the settings say, in 3D rings of them.
-        signal: In 2D, what the search compares: "range", or "range+intensity" on maps whose
-            walls differ in reflectance.  Places are rated by both, whatever is said here.
-        settings: How to describe it.
-        progress: Called with the share of the work that is done, from 0 to 1.
-        backend: What computes, "cpu" or "cuda" (2D maps); what ISOVIST_BACKEND says when
-            `None`.
-        cluster: Address of a Dask scheduler whose workers describe the nodes, or "local:4" for
-            four workers on this machine; the atlas has the same bytes.  This process alone when
-            `None`.
+        world: The map.  A plan of walls or a mesh is turned into cells first.
+        spacing: Distance between nodes in m, rounded to whole cells.  When `None`, that of the
+            settings, in 3D at least three cells.  `atlas.spacing` is the result.
+        height: In 3D, height of the sensor above the floor in m.  For a drone, the lowest and the
+            highest height.  When `None`, that of the settings.
+        basis: Directions and weights that describe a view.  When `None`, equal steps around the
+            circle in 2D, and rings of directions in 3D.
+        signal: In 2D, the signal that the search compares: "range", or "range+intensity" on maps
+            whose walls differ in reflectance.  Poses are always rated by both.
+        settings: Settings of the atlas; the defaults when `None`.
+        progress: Function that is called with the finished share of the work, from 0 to 1.
+        backend: Device that computes, "cpu" or, for 2D maps, "cuda".  When `None`, the environment
+            variable ISOVIST_BACKEND decides.
+        cluster: Address of a Dask scheduler whose workers describe the nodes, or "local:4" for four
+            workers on this machine.  The atlas is the same.  When `None`, this process works alone.
+
+    Returns:
+        The atlas, for `locate`, `check`, `Tracker` and `survey`.
+
+    Raises:
+        InputError: If an argument does not suit the map, or the machine has too little memory.
+
+    Examples:
+        >>> import isovist as iv
+        >>> atlas = iv.build(iv.SegmentMap.room(6.0, 4.0), spacing=0.25)
+        >>> atlas.dimension, atlas.spacing
+        (2, 0.25)
     """
     if cluster is not None and backend not in (None, "cpu"):
         raise InputError(
@@ -95,9 +109,9 @@ def _workers(cluster: str | None) -> AbstractContextManager[Workers | None]:
 
 
 def as_cells(world: AnyMap, settings: AtlasSettings | None = None) -> OccupancyMap | VoxelMap:
-    """Return a map as the grid of cells that an atlas is built of.
+    """Return a map as a grid of cells, which an atlas is built from.
 
-    A map that is made of cells is returned as it is.
+    A map of cells is returned unchanged.
     """
     settings = checked_settings(AtlasSettings, settings)
     if isinstance(world, OccupancyMap | VoxelMap):

@@ -22,20 +22,21 @@ from isovist.storage import (
 )
 
 SUFFIX = ".atlas"
-"""Suffix of a folder; not part of the name of its map."""
+"""Suffix of the folder of an atlas; it is not part of the name of the map."""
 
 
 @accept_old_names
 class Library(Mapping[str, Atlas]):
-    """A folder of atlases by name, of which only the most recently used are open.
+    """A folder of atlases, as a mapping from map name to atlas.
 
-    `read_library` makes one.
+    `read_library` makes a library.  Atlases are opened when needed.  When memory is short, the
+    least recently used ones are closed.
 
     Attributes:
         paths: Folder of each atlas, by name, in order.
-        memory: Bytes that open atlases may take together; one is open in any case.
-        open_bytes: Bytes of the atlases that are open.
-        max_maps: Largest number of maps that are searched for one scan; no limit when `None`.
+        memory: Maximum memory of open atlases, in bytes; one atlas may be open in any case.
+        open_bytes: Memory of the open atlases, in bytes.
+        max_maps: Maximum number of maps to search for one scan; no limit when `None`.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class Library(Mapping[str, Atlas]):
         return read_atlas(self.paths[name])
 
     def keep(self, before: "Library") -> None:
-        """Take over the open atlases of another library that have not been written anew since."""
+        """Take over the open atlases of another library whose files have not changed since."""
         with before._lock:
             atlases = [(name, a) for name, a in before._open.items() if name in self.paths]
         for name, atlas in atlases:
@@ -93,20 +94,21 @@ class Library(Mapping[str, Atlas]):
 
     @property
     def opened(self) -> tuple[str, ...]:
-        """The names of the open atlases, the most recently used last."""
+        """The names of the open atlases, least recently used first."""
         return tuple(self._open)
 
     @cached_property
     def multi_map(self) -> MultiMap:
-        """All atlases of the library in one search space; each is opened once for it."""
+        """All atlases of the library as one search space; the first use opens each atlas once."""
         return MultiMap.of(self)
 
 
 Stamp = tuple[int, int, int]
+"""Inode, modification time in ns and size in bytes of the manifest of an atlas."""
 
 
 def stamp_of(path: Path) -> Stamp:
-    """Return the inode, time and size of an atlas's manifest, which change when it is written."""
+    """Return inode, time and size of the manifest of an atlas, to detect that it was rewritten."""
     try:
         status = (path / MANIFEST).stat()
     except OSError as error:
@@ -115,7 +117,7 @@ def stamp_of(path: Path) -> Stamp:
 
 
 def bytes_of(atlas: Atlas) -> int:
-    """Return the bytes that an open atlas takes, with what a search of a large one adds."""
+    """Return the memory of an open atlas in bytes, including that of searching it."""
     return sum(array.nbytes for array in atlas.arrays().values()) + atlas.descriptors.size
 
 
@@ -123,19 +125,37 @@ def bytes_of(atlas: Atlas) -> int:
 def read_library(
     folder: PathLike, *, memory: float | None = None, max_maps: int | None = None
 ) -> Library:
-    """Read a folder of atlases, as several maps for `locate`.
+    """Read a folder of atlases as several maps, for `locate`.
 
-    Every manifest is read now.  Arrays are read and checked when an atlas is first needed.  Among
-    many maps `locate` searches only those that a bound does not exclude.  For that it opens every
-    atlas once, and keeps 64 bytes of each node in 2D.
+    This reads only the manifests.  Each atlas is read and checked when it is first needed.  With
+    many maps, `locate` searches only maps that a bound does not exclude.  For the bound it opens
+    every atlas once, and keeps 64 bytes per node in 2D.
 
     Args:
-        folder: Holds a folder for each atlas, by whose name, without `.atlas`, the map is called.
-        memory: Bytes that open atlases may take together: above that, the one that was not used
-            for longest is closed.  No limit when `None`.
-        max_maps: Largest number of maps that `locate` searches for one scan, the likeliest first.
-            When a map that is left out may explain the scan as well, the answer is not unique and
-            says so.  No limit when `None`.
+        folder: Folder with one folder per atlas.  The name of a map is the name of its folder
+            without `.atlas`.
+        memory: Maximum memory of open atlases in bytes.  Above it, the least recently used atlas is
+            closed.  No limit when `None`.
+        max_maps: Maximum number of maps that `locate` searches for one scan, the likeliest first.
+            If a map that was left out may explain the scan as well, the answer says so and is not
+            unique.  No limit when `None`.
+
+    Returns:
+        The library, which functions take in place of an atlas.
+
+    Raises:
+        InputError: If a limit is not positive, or the atlases have different settings.
+        FileError: If the folder is missing or holds no atlas, or a manifest is damaged.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> import isovist as iv
+        >>> Path("site").mkdir()
+        >>> room = iv.SegmentMap.room(6.0, 4.0)
+        >>> iv.write_atlas(iv.build(room, spacing=0.5), "site/office.atlas")
+        >>> library = iv.read_library("site")
+        >>> list(library)
+        ['office']
     """
     if max_maps is not None and not max_maps >= 1:
         raise InputError.about("max_maps", f"must be a number of maps, 1 or more, got {max_maps}.")
@@ -161,7 +181,7 @@ def read_library(
 
 
 def check_memory(memory: float | None) -> None:
-    """Check that the memory limit for open atlases is positive, in bytes; `None` is no limit."""
+    """Check that a memory limit in bytes is positive or `None`, which means no limit."""
     if memory is not None and not memory > 0.0:
         raise InputError.about("memory", f"must be a number of bytes above 0, got {memory:g}.")
 

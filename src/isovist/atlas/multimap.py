@@ -36,17 +36,17 @@ SHARED = (
 class MultiMap(SearchSpace):
     """Several maps placed side by side along x and searched as one.
 
-    `of` makes one.
+    Use `MultiMap.of` to make one.
 
     Attributes:
-        maps: Atlases by name; they may be opened when they are asked for.
+        maps: Atlases by name; a library opens them on access.
         names: Names of the maps, in order.
-        starts: Where the strip of each map begins along x, in m, shape (K,).
-        shifts: What is added to x of its poses, in m, shape (K,).
+        starts: x at which the strip of each map begins, in m, shape (K,).
+        shifts: Length in m that each map is moved along x, shape (K,).
         cells: Side of the cells of each map, in m, shape (K,).
-        spacing: Distance of the nodes where they lie farthest apart, in m.
-        only: Nodes to search, by name of the map; maps that are not named are searched whole.
-        results: What whole maps gave, where parts are searched one after the other.
+        spacing: Largest distance between nodes on any map, in m.
+        only: Nodes to search, by map name; a map without an entry is searched completely.
+        results: Results of the search on complete maps, if parts are searched one after another.
     """
 
     maps: Mapping[str, Atlas]
@@ -63,7 +63,7 @@ class MultiMap(SearchSpace):
 
     @classmethod
     def of(cls, maps: Mapping[str, Atlas]) -> "MultiMap":
-        """Place maps of one kind side by side; each is opened once for it."""
+        """Place maps side by side, all 2D or all 3D; this opens each map once."""
         if len(maps) == 0:
             raise InputError("There must be at least one map, got none.", code="missing")
         rows, first = [], None
@@ -90,9 +90,11 @@ class MultiMap(SearchSpace):
         )  # fmt: skip
 
     def part(self, numbers: IntArray, only: Mapping[str, IntArray]) -> "MultiMap":
-        """Return some of the maps, chosen by number, restricted to some of their nodes.
+        """Return a selection of the maps, restricted to some of their nodes; maps are not moved.
 
-        The maps keep their places.
+        Args:
+            numbers: Numbers of the maps.
+            only: Nodes to search, by map name.
         """
         names = tuple(self.names[int(k)] for k in numbers)
         starts, shifts, cells = (a[numbers] for a in (self.starts, self.shifts, self.cells))
@@ -132,7 +134,7 @@ class MultiMap(SearchSpace):
         return self._shift(pose, -self.shifts[int(self.numbers(pose.vector))])
 
     def to_common(self, name: str, pose: P) -> P:
-        """Return a pose of one map in the frame in which all maps lie side by side."""
+        """Return a pose on the named map in the common frame of all maps."""
         return self._shift(pose, self.shifts[self.names.index(name)])
 
     @staticmethod
@@ -150,9 +152,9 @@ class MultiMap(SearchSpace):
         self._first.check(scan)
 
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
-        """Return a selection of the beams of a scan, as the first map selects them.
+        """Select beams of a scan, as the first map does.
 
-        Intensities count on one map only, since maps know them differently.
+        Intensities are left out if there are several maps, since maps differ in their reflectances.
         """
         beams = self._first.beams(scan, thin, block)
         return beams if len(self.names) == 1 else replace(beams, strengths=np.empty(0))

@@ -100,10 +100,10 @@ class ReflectanceSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class AtlasSettings(Settings):
-    """Set how an atlas is built. It keeps these settings.
+    """Set how an atlas is built; the atlas stores these settings.
 
     Attributes:
-        spacing: Distance between two nodes.
+        spacing: Distance between neighbouring nodes.
         channels: Number of channels around the circle.
         rings: Number of rings of equal height from the nadir to the zenith, in 3D.
         elevation: Largest elevation above or below the horizon that is described, in 3D.
@@ -114,9 +114,9 @@ class AtlasSettings(Settings):
         cell: Side of the cells that a plan of walls is drawn into. Those of a mesh are twice as
             wide, since they fill a volume.
         spacing_cells: Smallest distance between two nodes of a 3D map.
-        wall_fit: How poses are fitted to its walls.
-        cloud_channels: Which channels of a point cloud count.
-        reflectance: When intensities count.
+        wall_fit: Fit of poses to the walls of the map.
+        cloud_channels: Selection of the channels of a point cloud that count.
+        reflectance: Conditions under which intensities count.
     """
 
     spacing: float = setting(
@@ -166,15 +166,15 @@ class AtlasSettings(Settings):
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "AtlasSettings":
-        """Build settings from what `to_json` returned, of this version or an earlier one."""
+        """Build settings from the result of `to_json`, of this or an earlier version."""
         names = ("spacing_cells", "wall_fit", "cloud_channels", "reflectance")
         default = cls().to_json()
         return super(AtlasSettings, cls).from_json({name: default[name] for name in names} | values)
 
     def differing(self, other: "AtlasSettings") -> str:
-        """Return the names of the settings that differ from others, with both values.
+        """Return the settings that differ from others by name, with both values, as a text.
 
-        The text is empty when none differs.
+        The text is empty if the settings are equal.
         """
         values = ((row.name, *map(attrgetter(row.name), (self, other))) for row in self.rows())
         return ", ".join(
@@ -188,15 +188,15 @@ class BeamModel(Settings):
     """Set the beam model, which rates a range at a pose (`compute.likelihood`).
 
     Attributes:
-        noise: Standard deviation of a range against a map of scans, besides what the cells add:
-            the error of the sensor and of the poses that the map was made with.
+        noise: Standard deviation of a range, without the part from the cells: errors of the sensor
+            and of the poses that the map was made with.
         hit: Share of beams that end at the wall.
         short: Share of beams that end before the wall.
         short_range_m: Range up to which a nearer wall does not make short returns likelier.
         random: Share of beams with a random range.
-        unknown_hit: Share of beams that end beyond what the map knows.
-        unknown_fade_per_m: Rate at which returns fade beyond what the map knows.
-        behind_m: Distance behind a wall from which on a beam has gone through the wall.
+        unknown_hit: Share of beams that end in unknown space.
+        unknown_fade_per_m: Rate at which returns fade in unknown space.
+        behind_m: Distance behind a wall beyond which a beam counts as having passed through it.
         behind_share: Share of the range that is added to that distance.
         intensity_sigma_share: Standard deviation of an intensity, as a share of the range between
             dull and bright walls.
@@ -249,12 +249,12 @@ class BeamModel(Settings):
     )  # fmt: skip
 
     def row(self, reach: float, off: float, *, extra: float = 0.0) -> FloatArray:
-        """Return the numbers that `compute.likelihood.beam_model` takes, shape (10,).
+        """Return the model as the array that `compute.likelihood.beam_model` takes, shape (10,).
 
         Args:
             reach: Longest range Z, in m.
-            off: Standard deviation that the cells of the map add, in m.
-            extra: Added to both parts of the distance behind a wall, in m, and as a share of 1 m.
+            off: Standard deviation from the cells of the map, in m.
+            extra: Length in m that is added to `behind_m`, and as a share to `behind_share`.
         """
         return np.array(
             [

@@ -47,13 +47,13 @@ Rate = Callable[[int, PlaneAtlas, Scan, Answer, Pose], Line]
 
 @dataclass(frozen=True, slots=True)
 class CalibrationRun:
-    """A calibration on generated plans; equal numbers and seeds give equal results.
+    """A calibration of `locate` on generated plans; equal numbers and seeds give equal results.
 
     Attributes:
-        plans: Number of plans, of all kinds in turn.
-        scans: Number of scans on each plan, of all sensors in turn.
+        plans: Number of plans; their kinds alternate.
+        scans: Number of scans on each plan; their sensors alternate.
         seed: Seed of plans and scans.
-        rate: Returns more keys for the row of each scan.
+        rate: Function that returns more keys for the row of each scan, or `None`.
     """
 
     plans: int
@@ -68,13 +68,17 @@ class CalibrationRun:
         *,
         jobs: int = 1,
     ) -> list[Line]:
-        """Try all plans and return their lines.
+        """Locate scans on all plans and return the results, one line (a dictionary) per plan.
 
         Args:
-            resume: File of lines of an earlier run, which are not tried again; new lines are
-                appended, and the file is created if it is missing.
-            progress: Called with the share of plans that have a line.
-            jobs: Number of processes. The lines do not depend on it.
+            resume: File with the lines of an earlier run, whose plans are not repeated.  New lines
+                are appended.  The file is created if it is missing.
+            progress: Function that is called with the share of plans that have a line.
+            jobs: Number of processes; it does not change the results.
+
+        Raises:
+            InputError: If a number is below 1.
+            FileError: If the file belongs to a run with another seed or number of scans.
         """
         if min(self.plans, self.scans, jobs) < 1:
             raise InputError(
@@ -101,7 +105,7 @@ class CalibrationRun:
             yield from pool.imap_unordered(self.try_plan, numbers)
 
     def try_plan(self, number: int) -> Line:
-        """Locate scans on one generated plan."""
+        """Generate the plan with a number, locate scans on it, and return the line."""
         kind = kind_of(number)
         plan = draw_plan(kind, (self.seed, number))
         atlas = build(plan.world)
@@ -147,9 +151,10 @@ def kind_of(number: int) -> str:
 
 
 def read_lines(path: Path, head: Line) -> dict[int, Line]:
-    """Read the lines of a file by plan number; create the file with its first line if missing.
+    """Read the lines of a calibration file, by plan number.
 
-    A line that is incomplete, since an earlier run was killed, is removed.
+    The file is created with its first line if it is missing.  An incomplete last line, left by a
+    run that was killed, is removed.
     """
     if not path.exists():
         replace_file(path, _encode(head))
@@ -178,7 +183,7 @@ def _encode(row: Line) -> bytes:
 
 
 def summarise_plans(lines: Sequence[Line]) -> list[Line]:
-    """Return summary rows for all scans, the held-out kinds, each kind and each sensor."""
+    """Return summary rows: all scans, the held-out kinds of plans, each kind, each sensor."""
     return [{"what": name, **summary(rows)} for name, rows in group_scans(lines)]
 
 
@@ -215,7 +220,7 @@ def is_unique(row: Line) -> bool:
 
 
 def clopper_pearson(k: int, n: int) -> tuple[float, float]:
-    """Return the 95 % interval (1) of a share of which k of n cases were observed."""
+    """Return the 95 % confidence interval (1) of a probability from k successes in n trials."""
     from scipy.stats import beta
 
     low = float(beta.ppf(0.025, k, n - k + 1)) if k else 0.0
@@ -223,7 +228,7 @@ def clopper_pearson(k: int, n: int) -> tuple[float, float]:
 
 
 def table_text(rows: Iterable[Line]) -> str:
-    """Return the rows as a table, with the probabilities of all scans below it."""
+    """Format the rows as a table, followed by the calibration of the probabilities."""
     heads = ("what", "scans", "right", "unique", "listed", "wrong and unique (95 %)", "ellipses")
     lines, rows = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"], list(rows)
     for row in rows:

@@ -32,25 +32,25 @@ class Reliability(TypedDict):
 
 
 Row = dict[str, float | int | str | Reliability]
+"""A row of a result table: values by column name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """Result of a trial, compared with the truth.
+    """The result of one trial, compared with the true pose.
 
     Attributes:
         verdict: Verdict of the answer.
-        error_m: Distance of the best estimate to the truth; infinite without an estimate.
-        error_rad: Angle of the best estimate to the truth.
-        right: Whether the best estimate is near the truth.
-        listed: Whether some estimate of the answer is right.
-        complete: Whether some estimate is right, or rates as high as the pose nearest the truth.
+        error_m: Distance from the best estimate to the true position; infinite without an estimate.
+        error_rad: Angle between the best estimate and the true pose; π without an estimate.
+        right: Whether the best estimate is near the true pose.
+        listed: Whether any estimate of the answer is near the true pose.
+        complete: Whether any estimate is near the true pose, or rates as high as it.
         probability: Probability of the best estimate; 0 without one.
-        mahalanobis: Squared distance of the truth in standard deviations of the position.
+        mahalanobis: Squared Mahalanobis distance of the true position from the best estimate.
         timing_ms: Times of the answer, in ms.
         proved: Whether the answer is proved unique.
-        disproved: Whether a proved answer is wrong, or a complete proof leaves out the pose nearest
-            the truth although that satisfies its premise.
+        disproved: Whether the proof is wrong: it proves a wrong answer, or excludes the true pose.
     """
 
     verdict: Verdict
@@ -110,13 +110,13 @@ def summarise(
 ) -> Row:
     """Compute shares and quantiles over trials; errors and coverage are those of right answers.
 
-    `listed` is the share of trials with the truth among the estimates of the answer.
-    `listed_complete` adds those in which the truth scores no higher than an estimate: at a long
-    straight wall hundreds of poses are equal, and ten are listed.
+    `listed` is the share of trials whose answer contains the true pose.  `listed_complete` adds
+    trials in which the true pose rates no higher than an estimate.  At a long straight wall
+    hundreds of poses rate equally, and an answer lists ten.
 
     Args:
         outcomes: Results of the trials.
-        timings: Times of some trials that ran alone, in ms; those of the answers when `None`.
+        timings: Times in ms of trials that ran alone; those of the answers when `None`.
     """
     timings = [o.timing_ms for o in outcomes] if timings is None else timings
     right = np.array([o.right for o in outcomes])
@@ -155,11 +155,12 @@ def summarise(
 
 
 def calibration(outcomes: Sequence[Outcome]) -> Reliability:
-    """Measure whether reported probabilities and ellipses hold as often as they say.
+    """Compare reported probabilities and error ellipses with observed frequencies.
 
-    `ellipses` is the share of right answers inside the ellipse of each of `LEVELS`.
-    `probabilities` has a row for each bin with answers: lower and upper edge, number of answers,
-    their mean probability, and the share of right ones.
+    Returns:
+        `ellipses`: for each of `LEVELS`, the share of right answers with the true position inside
+        the ellipse.  `probabilities`: a row for each bin with answers, with the lower and upper
+        edge, the number of answers, their mean probability and the share of right ones.
     """
     probability = np.array([o.probability for o in outcomes])
     right = np.array([o.right for o in outcomes])

@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """A scan, made when it is asked for, and the pose that it was taken from."""
+    """A scan to locate, and its true pose.
+
+    Attributes:
+        scan: Function that returns the scan.
+        truth: True pose of the robot.
+    """
 
     scan: Callable[[], Scan | CloudScan]
     truth: AnyPose
@@ -38,7 +43,13 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class LocateOptions:
-    """How the scans of trials are located; the attributes are keywords of `locate`."""
+    """Options of `locate` for the trials of a benchmark.
+
+    Attributes:
+        prove: Whether to prove the answers.
+        budget_s: Maximum time of a proof in s; the default of `locate` when `None`.
+        any_attitude: Whether roll and pitch are unknown and may have any value.
+    """
 
     prove: bool = False
     budget_s: float | None = None
@@ -46,17 +57,18 @@ class LocateOptions:
 
 
 DEFAULT = LocateOptions()
+"""Options for scans that `locate` takes as they are."""
 
 
 def carmen_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
-    """Make a map and trials from a log: every fifth scan is a query, the others make the map."""
+    """Make a map and trials from a log; every fifth scan is a query, the others make the map."""
     usable = np.flatnonzero(log.usable)
     is_query = usable % PROTOCOL.query_step == PROTOCOL.query_remainder
     return map_of(log, usable[~is_query]), scan_trials(log, usable[is_query])
 
 
 def revisit_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
-    """Map the first half of a log, and query scans of the second half that the map shows."""
+    """Map the first half of a log; query scans of the second half from mapped places."""
     usable = np.flatnonzero(log.usable)
     is_first_half = usable < len(log) // 2
     world, revisits = map_of(log, usable[is_first_half]), usable[~is_first_half]
@@ -64,7 +76,7 @@ def revisit_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
 
 
 def scan_trials(log: "ScanSet", index: IntArray) -> list[Trial]:
-    """Return trials from the scans of a set that have the given numbers."""
+    """Make trials from the scans of a set with the given numbers."""
     return [
         Trial(lambda i=int(i): log.scan(i), Pose.from_vector(log.poses[i]))  # type: ignore[misc]
         for i in index
@@ -84,11 +96,11 @@ def simulated_trials(
 
     Args:
         world: The map.
-        count: Number of poses.
+        count: Number of scans.
         lidar: The sensor.
         seed: Seed of the random numbers.
-        placement: How the sensor stands.
-        reality: What the sensor sees; the walls of the map when `None`, without its unknown cells.
+        placement: Possible positions and attitudes of the sensor.
+        reality: World that the sensor measures; the walls of the map when `None`.
     """
     reality = bare_walls(world) if reality is None else reality
     scans = random_scans(world, reality, lidar, count, seed=seed, placement=placement)
@@ -98,9 +110,10 @@ def simulated_trials(
 def run_trials(
     atlas: Atlas, trials: Sequence[Trial], options: LocateOptions = DEFAULT
 ) -> Iterator[Outcome]:
-    """Locate each scan by itself, with unknown heading and no search region.
+    """Locate the scan of each trial, with unknown heading and no search region.
 
-    The scans are shared among the cores, unless a proof is wanted, which uses all cores itself.
+    The scans run in parallel on all cores.  Trials with proofs run one by one, since each proof
+    uses all cores.
     """
 
     def run(_number: int, trial: Trial) -> Outcome:
@@ -128,7 +141,7 @@ def measure(
     height: float | None = None,
     options: LocateOptions = DEFAULT,
 ) -> Row:
-    """Build the atlas of a map, run the trials, and summarise them in a row."""
+    """Build the atlas of a map, run trials on it, and summarise them in a row."""
     if not trials:
         raise InputError(f"{site} has no query to try.", code="empty")
     start = perf_counter()
@@ -168,7 +181,13 @@ def _is_mapped(world: OccupancyMap, log: "ScanSet", index: IntArray) -> BoolArra
 def cross_trials(
     logs: "Mapping[str, ScanSet]", count: int, progress: Callable[[float], None] | None = None
 ) -> Row:
-    """Locate `count` scans of every log on the maps of all others, where no answer is right."""
+    """Locate scans of each log on the maps of all other logs, where every pose is wrong.
+
+    Args:
+        logs: At least two logs of different sites, by name.
+        count: Number of scans of each log.
+        progress: Function that is called with the finished share.
+    """
     if len(logs) < 2:
         raise InputError("Crossing sites needs at least two logs.", code="missing")
     sites = {name: carmen_trials(log) for name, log in logs.items()}

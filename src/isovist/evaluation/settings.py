@@ -10,7 +10,7 @@ _PROTOCOL = "definition of the protocol, not varied"
 
 @dataclass(frozen=True, slots=True)
 class ProtocolSettings(Settings):
-    """How trials are made, and what counts as right."""
+    """Set how the trials of benchmarks are made, and which answers count as right."""
 
     map_resolution_m: float = setting(
         0.05, unit="m", range=(0.01, 1.0), raises="coarser maps, less memory", evidence=_PROTOCOL

@@ -29,13 +29,13 @@ NOISE = PROTOCOL.odometry_noise_share, PROTOCOL.odometry_noise_rad_per_m
 def start_logs(
     scans: ScanSet, count: int, reach: float, *, seed: int = 0, noise: tuple[float, float] = NOISE
 ) -> tuple[OccupancyMap, list[Log]]:
-    """Make a map, and logs that start at random scans, with simulated odometry noise.
+    """Make a map, and logs that start at random scans, with simulated odometry errors.
 
     Args:
-        scans: In the order of the drive, with poses and times.
-        count: Number of starts.
-        reach: Length of each drive in m.
-        seed: Seed of starts and noise.
+        scans: Scans in the order of the drive, with poses and times.
+        count: Number of logs.
+        reach: Length of each drive, in m.
+        seed: Seed of starts and errors.
         noise: Standard deviations of the odometry: share of the distance, and rad per m.
     """
     if count < 1:
@@ -75,7 +75,10 @@ def _noisy(
 
 
 def kidnap_logs(log: Log, count: int, seed: int = 0) -> list[Log]:
-    """Make logs from two distant pieces of a log, with odometry that lacks the jump."""
+    """Make logs in which the robot is moved to a distant place and the odometry does not show it.
+
+    Each is made of two distant pieces of the log.
+    """
     n = len(log)
     if n < 2 * (BEFORE + AFTER):
         raise InputError(f"A log of {n} scans is too short to move the robot.", code="empty")
@@ -105,7 +108,7 @@ def _join(log: Log, a: int, b: int) -> Log:
 
 
 def summarise_starts(site: str, runs: Sequence[Sequence[Update]]) -> Row:
-    """Summarise drives from random starts as shares and quantiles."""
+    """Summarise drives from random starts, as shares and quantiles."""
     distances = np.array([_distance_to_right(run) for run in runs])
     is_right = np.isfinite(distances)
     finite = distances[is_right] if is_right.any() else np.array([np.nan])
@@ -123,10 +126,10 @@ def summarise_starts(site: str, runs: Sequence[Sequence[Update]]) -> Row:
 
 
 def summarise_drive(site: str, updates: Sequence[Update]) -> Row:
-    """Summarise a drive; errors are root mean squares from the first unique belief on.
+    """Summarise a drive; errors are root mean squares after the first unique belief.
 
-    `centred_rmse_m` leaves out the constant shift of the track (`shift_x_m`, `shift_y_m`), since
-    the frames of a plan and of the true poses rarely agree to the centimetre.
+    `centred_rmse_m` excludes the mean error (`shift_x_m`, `shift_y_m`), since the frames of a plan
+    and of the true poses rarely agree to the centimetre.
     """
     times = [update.belief.timing_ms["total"] for update in updates]
     localized = list(dropwhile(lambda update: not update.unique, updates))
@@ -159,8 +162,8 @@ def summarise_kidnaps(
 ) -> Row:
     """Summarise logs whose robot is moved after `before` updates.
 
-    That is noticed if no belief is wrong from the third update afterwards on. The robot is found
-    again if a belief is unique and right after at most `within` m.
+    The move is noticed if no belief is wrong from the third update afterwards.  The robot is found
+    again if a belief is unique and right within `within` m of driving.
     """
     runs = [run[before:] for run in runs]
     distances = np.array([_distance_to_right(run) for run in runs])

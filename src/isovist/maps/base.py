@@ -1,4 +1,4 @@
-"""What every map can do, whatever it is made of."""
+"""The interface of maps of all kinds: rays and free space."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -11,7 +11,7 @@ from isovist.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 
 
 class Ending(IntEnum):
-    """The codes for what ended a ray."""
+    """The reason why a ray ended."""
 
     WALL = 0
     UNKNOWN = 1
@@ -21,14 +21,14 @@ class Ending(IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hits:
-    """The ranges, walls and normals where rays ended.
+    """The results of ray casting: ranges, walls and normals.
 
     Attributes:
         ranges: Length of each ray in m; `inf` where it meets nothing.
         walls: Index of the wall (segment, cell, triangle) that was hit, −1 for none.
         normals: Unit normal of that wall, turned towards the origin of the ray; zero for none.
             Shape (..., d).
-        endings: What ended each ray, as `Ending` codes.
+        endings: Reason why each ray ended, as `Ending` codes.
     """
 
     ranges: FloatArray
@@ -37,13 +37,13 @@ class Hits:
     endings: NDArray[np.uint8]
 
     def reshaped(self, shape: tuple[int, ...]) -> "Hits":
-        """Return these hits with their rays arranged in another shape."""
+        """Return the hits with the rays arranged in another shape."""
         arrays: tuple[NDArray[Any], ...] = self.ranges, self.walls, self.normals, self.endings
         return Hits(*(array.reshape(shape + array.shape[1:]) for array in arrays))
 
 
 class Map(Protocol):
-    """A map that rays can be cast in."""
+    """The interface of all maps: free space, and walls that rays can be cast to."""
 
     @property
     def dimension(self) -> int:
@@ -54,9 +54,9 @@ class Map(Protocol):
         """The smallest and largest coordinates of the map, shape (2, d), in m."""
 
     def cast(self, origins: ArrayLike, directions: ArrayLike) -> Hits:
-        """Cast rays and return where each first meets a wall.
+        """Cast rays and return where each ray first meets a wall.
 
-        Shapes (..., d) broadcast against each other.
+        The shapes (..., d) of origins (m) and directions broadcast against each other.
         """
 
     def contains(self, points: ArrayLike) -> BoolArray:

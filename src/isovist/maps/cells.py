@@ -36,7 +36,11 @@ class Cell(IntEnum):
 
 
 def checked_cells(cells: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return the `Cell` codes, read-only, after a check that they are valid and one is free."""
+    """Check `Cell` codes and return them as a read-only array.
+
+    Raises:
+        InputError: If a code is not valid, or no cell is free.
+    """
     if not np.issubdtype(cells.dtype, np.integer):
         raise InputError.about("cells", f"must be integer codes, got {cells.dtype}.")
     if cells.min() < 0 or cells.max() > Cell.UNKNOWN:
@@ -75,15 +79,15 @@ def neighbours(met: BoolArray, *, corners: bool) -> BoolArray:
 
 
 def wall_faces(cells: NDArray[np.uint8]) -> BoolArray:
-    """Return the occupied cells that touch free space, at least with a corner.
+    """Return a mask of the occupied cells that touch a free cell, at least at a corner.
 
-    The inside of a thick wall does not count: no beam can end there.
+    The inside of a thick wall does not count, since no beam can end there.
     """
     return np.asarray(neighbours(cells == Cell.FREE, corners=True) & (cells == Cell.OCCUPIED))
 
 
 def distance_to_walls(cells: NDArray[np.uint8]) -> Float32Array:
-    """Return each cell's distance to the nearest wall that borders free space, in cells.
+    """Return the distance from each cell to the nearest wall next to free space, in cells.
 
     The array is read-only.
     """
@@ -159,9 +163,9 @@ def _runs(surface_codes: NDArray[np.uint8]) -> Runs:
 
 
 def surface(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return codes of cells with a face to a free cell, 0 for others, with a border of one.
+    """Return the cells with a face to a free cell, as codes, with a border of one cell.
 
-    Codes are 1 wall, 2 unknown, 3 edge.
+    Codes are 1 for a wall, 2 for unknown, 3 for the edge of the map, and 0 for other cells.
     """
     codes = np.pad(cells, 1, constant_values=3)
     return codes * neighbours(codes == Cell.FREE, corners=False)

@@ -25,22 +25,23 @@ class Cloud:
     intensities: FloatArray | None = None
 
     def returns(self) -> "Cloud":
-        """Return the cloud without points at the origin, as sensors write a missing return."""
+        """Return the cloud without points at the origin, which stand for missing returns."""
         valid = self.points.any(axis=1)
         intensities = None if self.intensities is None else readonly(self.intensities[valid])
         return Cloud(readonly(self.points[valid]), intensities)
 
     def voxels(self, resolution: float, *, rest: Cell = Cell.FREE, min_points: int = 1) -> VoxelMap:
-        """Return a voxel map whose cells with points are occupied; see `VoxelMap.from_points`."""
+        """Make a voxel map from the cloud; see `VoxelMap.from_points`."""
         return VoxelMap.from_points(
             self.points, resolution, reflectance=self.intensities, rest=rest, min_points=min_points
         )
 
     def resolution(self) -> float:
-        """Return a suitable side of the cells, in m, by the density and the size of the cloud.
+        """Choose a side of the cells, in m, that suits the density and the size of the cloud.
 
-        It is 0.1 if half of the cells with points have three, so that walls stay closed; else 0.2;
-        and 0.4 or 0.8 if the block would have more than 2²⁶ cells otherwise.
+        - 0.1 m if half of the cells with points have at least three, so that walls have no holes
+        - 0.2 m otherwise
+        - 0.4 m or 0.8 m if the box would have more than 2²⁶ cells with a smaller side
         """
         points = check_points(self.points)
         size = np.ptp(points, axis=0)

@@ -31,7 +31,10 @@ def king_moves(free: BoolArray) -> NDArray[np.uint8]:
 
 
 def distance_to(met: BoolArray) -> Float32Array:
-    """Return the distance from each cell to the nearest cell of a non-empty set, in cells."""
+    """Return the distance from each cell to the nearest cell of a set, in cells.
+
+    The set must not be empty.
+    """
     from isovist.compute import along_columns, along_rows
 
     if met.ndim == 2 and met.size >= MIN_KERNEL_CELLS:

@@ -30,11 +30,11 @@ SETTINGS = FloorSettings()
 def standing_places(
     world: OccupancyMap | VoxelMap, clearance: float = 0.25, height: float = 1.0
 ) -> FloatArray:
-    """Return the cell centres where a sensor can stand, shape (k, d), in m.
+    """Return the centres of the cells where a sensor can stand, shape (k, d), in m.
 
     Args:
         world: The map.
-        clearance: Minimum distance to walls on all sides, in m: half the width of a small robot.
+        clearance: Minimum distance to all walls in m, such as half the width of the robot.
         height: Height of the sensor above the floor, in m; for 3D maps only.
     """
     if isinstance(world, OccupancyMap):
@@ -57,10 +57,10 @@ def standing_places(
 
 
 def standing_cells(world: OccupancyMap, clearance: float = 0.25) -> BoolArray:
-    """Return the cells where a sensor can stand, as a mask of the shape of the map.
+    """Return a mask of the cells where a sensor can stand, with the shape of the map.
 
-    These are the largest connected part of the free cells with `clearance` (m) to all walls: a
-    robot cannot get into the courtyards of a drawing.
+    The cells are the largest connected part of the free cells that have `clearance` (m) to all
+    walls. Other parts, such as the courtyards of a drawing, are out of reach of a robot.
     """
     from scipy.ndimage import distance_transform_edt, label
 
@@ -73,10 +73,11 @@ def standing_cells(world: OccupancyMap, clearance: float = 0.25) -> BoolArray:
 
 
 def close_floor(world: VoxelMap) -> VoxelMap:
-    """Return the map with the holes of its floor closed, or itself if it has unknown cells.
+    """Return the map with the holes of its floor closed.
 
-    Columns within 5 m of floor that was seen get a cell at its height, unless they have one within
-    a cell of it.  Where cells have reflectances, the new ones have their median.
+    A column within 5 m of floor that was seen gets a floor cell at that height, unless it has a
+    cell within one cell of it.  New cells have the median reflectance.  A map with unknown cells is
+    returned unchanged.
     """
     walls = world.grid.walls()
     if world.grid.has_unknown or walls.size == 0:
@@ -100,7 +101,7 @@ def close_floor(world: VoxelMap) -> VoxelMap:
 
 
 def floor_levels(world: VoxelMap) -> FloatArray:
-    """Return the floor height z in each column of cells, shape (rows, columns), in m."""
+    """Return the height z of the floor in each column of cells, shape (rows, columns), in m."""
     return _floor(world)[0]
 
 

@@ -8,7 +8,7 @@ from isovist.settings import Settings, setting
 
 @dataclass(frozen=True, slots=True)
 class TextSettings(Settings):
-    """How much reports list, and when two surveys differ.
+    """Set the length of reports, and the smallest difference between two surveys.
 
     Attributes:
         max_regions: Largest number of regions of a proof in JSON; `count` has how many there are.
@@ -130,10 +130,10 @@ class FigureSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class SliceSettings(Settings):
-    """What pictures of a 3D map show around the sensor.
+    """Set the part of a 3D map that pictures show around the sensor.
 
     Attributes:
-        half_height_m: What a slice shows above and below the sensor.
+        half_height_m: Height that a slice shows above and below the sensor.
         reach_m: Horizontal reach of the oblique view around the sensor.
         above_sensor_m: Height above the sensor at which the oblique view cuts walls off.
         down_rad: Angle below the horizon of the oblique view.

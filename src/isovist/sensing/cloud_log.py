@@ -28,10 +28,10 @@ class CloudLog:
         read: Function that returns the cloud with a given number, in the frame of the sensor.
         numbers: Number of each of the m clouds for `read`, shape (m,).  Read-only.
         T_robot_sensor: Pose of the sensor on the robot.
-        frame: Name of the robot's frame.
+        frame: Name of the frame of the robot.
         truth: T_map_robot, an array of m poses, or `None`.
-        blind: Number of clouds that were left out with too few returns.
-        outside: Number of clouds that were left out before or after the odometry.
+        blind: Number of clouds that were left out since they have too few returns.
+        outside: Number of clouds that were left out since the odometry does not cover their time.
     """
 
     times: FloatArray
@@ -52,7 +52,7 @@ class CloudLog:
         return len(self.times)
 
     def scan(self, index: int) -> CloudScan:
-        """Return one of the clouds as a scan with the mounting pose of its sensor."""
+        """Return the cloud with a number as a scan, with the pose of the sensor on the robot."""
         scan = self.read(int(self.numbers[index]))
         return replace(scan, T_robot_sensor=self.T_robot_sensor, frame=self.frame)
 
@@ -65,7 +65,7 @@ class CloudLog:
         return None if self.truth is None else self.truth[index]
 
     def in_memory(self) -> "CloudLog":
-        """Return the log with every cloud in memory, so that its files may be deleted."""
+        """Return the log with all clouds in memory, so that its files may be deleted."""
         clouds = [self.read(int(number)) for number in self.numbers]
         return replace(self, read=clouds.__getitem__, numbers=np.arange(len(clouds)))
 
@@ -82,7 +82,7 @@ class CloudLog:
     def select(
         self, *, every: int = 1, start: int = 0, stop: int | None = None, held_out: bool = False
     ) -> IntArray:
-        """Return the numbers of the selected clouds; the arguments are those of `Log.select`."""
+        """Return the numbers of selected clouds; `Log.select` describes the arguments."""
         if held_out:
             raise InputError(
                 "This log does not say which of its scans are in the map.", code="missing"

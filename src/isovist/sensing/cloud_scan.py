@@ -21,26 +21,38 @@ from isovist.sensing.range_checks import (
 )
 
 MIN_RETURNS = 50
-"""Fewer returns than this are no scan of a place."""
+"""Minimum number of returns of a 3D scan."""
 TIE = 1e-9
 """Directions are the same up to this share of a bin: a thousand roundings, no lidar's step."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class CloudScan:
-    """A 3D scan: one sweep of a lidar as points in the frame of the sensor.
+    """A 3D scan: one sweep of a 3D lidar, as points in the frame of the sensor.
+
+    Points that are not finite, at the origin or out of range are left out.  A direction without a
+    point is unknown, not free.
 
     Attributes:
         points: Returns in the frame of the sensor, shape (k, 3), in m.  Read-only.
-        intensities: Strength of each return, in the units of the map, shape (k,), or `None`.
-        range_min: Smallest distance the sensor reports, in m.
-        range_max: Largest distance the sensor reports, in m.
+        intensities: Strength of each return in the units of the map, shape (k,), or `None`.
+            Read-only.
+        range_min: Minimum range of the sensor, in m.
+        range_max: Maximum range of the sensor, in m; `inf` if unknown.
         T_robot_sensor: Pose of the sensor on the robot.
-        roll: Roll of the robot against gravity, in rad, from an inertial sensor; 0 if unknown.
-        pitch: Pitch of the robot against gravity, in rad, from an inertial sensor; 0 if unknown.
-        frame: Name of the robot's frame, whose pose an answer gives; may be empty.
-        times: Time of each return in s after the time of the scan, shape (k,), or `None` if they
-            are simultaneous.  Read-only.
+        roll: Roll of the robot against gravity in rad, from an inertial sensor; 0 if unknown.
+        pitch: Pitch of the robot against gravity in rad, from an inertial sensor; 0 if unknown.
+        frame: Name of the frame of the robot, whose pose an answer gives; may be empty.
+        times: Time of each return in s after the time of the scan, shape (k,), or `None` if all
+            returns are simultaneous.  Read-only.
+
+    Examples:
+        >>> import isovist as iv
+        >>> import numpy as np
+        >>> angles = np.linspace(0.0, 6.0, 100)
+        >>> points = np.column_stack([2.0 * np.cos(angles), 2.0 * np.sin(angles), 0.0 * angles])
+        >>> float(iv.CloudScan(points, range_max=50.0).distances.max().round(3))
+        2.0
     """
 
     points: FloatArray
@@ -110,11 +122,14 @@ class CloudScan:
         """Return the scan without motion distortion, as if taken from the sensor pose at time 0.
 
         The sensor is assumed to move and turn at constant speed.  A scan without times is returned
-        as it is.
+        unchanged.
 
         Args:
             motion: Motion of the sensor within `seconds`, T_before_after.
             seconds: Duration of the motion, in s.
+
+        Raises:
+            InputError: If the duration is not positive.
         """
         if not seconds > 0.0:
             raise InputError.about("seconds", f"must be a positive time in s, got {seconds:g}.")
@@ -132,7 +147,7 @@ class CloudScan:
         return replace(self, points=points, range_min=0.0, range_max=np.inf, times=None)
 
     def mirrored(self) -> "CloudScan":
-        """Return the scan of a sensor mounted upside down: y and z change sign."""
+        """Return the scan of a sensor that is mounted upside down: y and z change sign."""
         return replace(self, points=self.points * [1.0, -1.0, -1.0])
 
     def scaled(self, factor: float) -> "CloudScan":
@@ -144,7 +159,8 @@ class CloudScan:
     def T_level_sensor(self) -> Pose3:
         """The pose of the sensor in the level frame.
 
-        That frame lies at the sensor, is level with gravity, and looks ahead with the robot.
+        The level frame has its origin at the sensor, its z axis against gravity, and its x axis
+        towards the front of the robot.
         """
         return _level_frames(self)[0]
 
@@ -169,17 +185,17 @@ class CloudScan:
         return _level_points(self)
 
     def columns(self, width: float) -> int:
-        """Count the sensor-frame azimuth bins, `width` rad wide, that hold returns."""
+        """Count the azimuth bins of `width` rad, in the frame of the sensor, that hold returns."""
         azimuth = np.arctan2(self.points[:, 1], self.points[:, 0]) + np.pi
         return int(np.count_nonzero(np.bincount((azimuth / width).astype(np.int64))))
 
     def spread(self, width: float) -> IntArray:
-        """Return indices of returns spread evenly over directions, one for each bin with returns.
+        """Return the indices of one return per direction bin, so that they are spread evenly.
 
-        Bins are `width` rad of azimuth and of elevation in the level frame.  The return nearest to
-        the middle of a bin represents it; the one nearest to the sensor would favour clutter.  Of
-        returns equally near to the middle, to a billionth of a bin, the last one is taken.  A
-        return on the edge of two bins belongs to the upper one.
+        Bins are `width` rad wide in azimuth and elevation, in the level frame.  The return nearest
+        to the middle of a bin is taken, since the one nearest to the sensor would favour clutter.
+        If several are equally near, to a billionth of a bin, the last one is taken.  A return on
+        the edge of two bins belongs to the upper one.
         """
         cache = _spreads(self)
         if width not in cache:
@@ -204,10 +220,10 @@ class CloudScan:
         return np.sort(last[last >= 0])
 
     def spread_out(self, side: float) -> IntArray:
-        """Return indices of returns spread evenly over 3D, one for each cube with returns.
+        """Return the indices of one return per cube, so that they are spread evenly in 3D.
 
-        Cubes of `side` m lie around the sensor in the level frame.  The return nearest to the
-        middle of a cube represents it.
+        Cubes have a side of `side` m in the level frame.  The return nearest to the middle of a
+        cube is taken.
         """
         cache = _spreads(self)
         if -side not in cache:
@@ -245,7 +261,7 @@ def _spreads(scan: CloudScan) -> dict[float, IntArray]:
 
 
 def check_tilt(roll: float, pitch: float) -> None:
-    """Check that a roll and pitch (rad) tilt the robot by less than 90°."""
+    """Check that roll and pitch (rad) tilt the robot by less than 90°."""
     upright = np.cos(roll) * np.cos(pitch)
     if upright < TIE:
         raise InputError.about(

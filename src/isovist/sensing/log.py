@@ -20,23 +20,26 @@ from isovist.sensing.scan_set import ScanSet
 @accept_old_names
 @dataclass(frozen=True, slots=True, eq=False)
 class Log:
-    """A log of 2D scans in the order of a drive, each with odometry at its time.
+    """A log of 2D scans in the order of a drive, each with the odometry pose at its time.
+
+    `read_log` reads a log from a file or a bag.
 
     Attributes:
-        times: Time of each scan in s, as the log stamps them, shape (m,).  Read-only.
+        times: Time stamp of each scan in s, shape (m,).  Read-only.
         odometry: T_odom_robot as x, y (m) and yaw (rad), shape (m, 3).  Read-only.
-        readings: Ranges in m, scan after scan, with missing returns.  Read-only.
-        starts: Index of the first reading of each scan, and the end, shape (m + 1,).  Read-only.
-        beams: First bearing and step (rad), minimum and maximum range (m), shape (m, 4).
+        readings: Ranges of all scans in m, one after another, including missing returns.
             Read-only.
+        starts: Index of the first reading of each scan, and the end, shape (m + 1,).  Read-only.
+        beams: First bearing and step (rad), minimum and maximum range (m) of each scan, shape (m,
+            4).  Read-only.
         T_robot_sensor: Pose of the sensor on the robot.
-        frame: Name of the robot's frame.
-        truth: T_map_robot, shape (m, 3), or `None`.  Read-only.
-        held_out: Which scans did not go into the map, shape (m,), or `None`.  Read-only.
-        sweep: Time that the sensor takes for one scan, in s, to straighten it; 0 for no
-            straightening.
-        blind: Number of scans that were left out without a valid beam.
-        outside: Number of scans that were left out before or after the odometry.
+        frame: Name of the frame of the robot.
+        truth: T_map_robot as x, y (m) and yaw (rad), shape (m, 3), or `None`.  Read-only.
+        held_out: Mask of the scans that were not used for the map, shape (m,), or `None`.
+            Read-only.
+        sweep: Duration of a scan in s, to correct motion distortion; 0 for no correction.
+        blind: Number of scans that were left out since they have no valid beam.
+        outside: Number of scans that were left out since the odometry does not cover their time.
     """
 
     times: FloatArray
@@ -88,7 +91,7 @@ class Log:
         sensor: Pose,
         sweep: float,
     ) -> "Log":
-        """Make a log from one sensor's scans with times, without scans that lack a valid beam."""
+        """Make a log from a set of scans with times, without scans that have no valid beam."""
         assert scans.times is not None
         m, n = scans.ranges.shape
         with np.errstate(over="ignore"):  # values too large for float32 become infinite: missing
@@ -113,7 +116,10 @@ class Log:
         return len(self.times)
 
     def scan(self, index: int) -> Scan:
-        """Return a scan with its sensor's mounting pose, straightened if `sweep` is above 0."""
+        """Return the scan with a number, with the pose of the sensor on the robot.
+
+        Motion distortion is corrected if `sweep` is above 0.
+        """
         ranges = self.readings[self.starts[index] : self.starts[index + 1]].astype(np.float64)
         first, step, low, high = (float(value) for value in self.beams[index])
         bearings = np.asarray(first + step * np.arange(ranges.size), dtype=np.float64)
@@ -148,10 +154,10 @@ class Log:
         )
 
     def until(self, at: float | None, count: int, apart: float) -> tuple[list[Scan], list[Pose]]:
-        """Return the last scans up to a time, and the robot's motions from each to the next.
+        """Return the last scans up to a time, and the motions of the robot from each to the next.
 
         Args:
-            at: Time of the last scan, in s after the first of the log; `None` for its end.
+            at: Time of the last scan, in s after the first scan of the log; `None` for the end.
             count: Number of scans.
             apart: Minimum distance between two scans by odometry, in m.
 
@@ -187,9 +193,9 @@ class Log:
 
         Args:
             every: N; 1 for all scans.
-            start: The first number.
-            stop: The number after the last; `None` for the end.
-            held_out: Select only from scans that did not go into the map.
+            start: First number.
+            stop: Number after the last; `None` for the end.
+            held_out: Whether to select only scans that were not used for the map.
 
         Raises:
             InputError: If there are no such scans.

@@ -26,21 +26,28 @@ SAME_BEARING = 1e-6
 class Scan:
     """A 2D scan: one sweep of a planar range sensor.
 
-    A range that is NaN, infinite, 0, below `range_min`, or at or above `range_max` is missing: its
-    beam is masked.  Bearings are sorted, counter-clockwise, in the frame of the sensor.  Several
-    beams may have one bearing, as in a full turn or with two returns; they share its angle.
+    A range is missing, and its beam masked, if it is NaN, infinite, 0, below `range_min`, or not
+    below `range_max`.  Bearings are counter-clockwise in the frame of the sensor.  Several beams
+    may have one bearing, as after a full turn or with two returns; such beams share one angle.
 
     Attributes:
         bearings: Direction of each beam in rad, ascending, shape (m,).  Read-only.
-        ranges: Distance along each beam in m; 0 where missing.  Read-only.
-        valid: Which beams returned.  Read-only.
-        range_min: Smallest distance the sensor reports, in m.
-        range_max: Largest distance the sensor reports, in m; `inf` when unknown.
-        intensities: Strength of each return, or `None`.  Read-only.
+        ranges: Distance along each beam in m, shape (m,); 0 where missing.  Read-only.
+        valid: Mask of the beams with a valid range, shape (m,).  Read-only.
+        range_min: Minimum range of the sensor, in m.
+        range_max: Maximum range of the sensor, in m; `inf` if unknown.
+        intensities: Strength of each return, shape (m,), or `None`.  Read-only.
         T_robot_sensor: Pose of the sensor on the robot.
-        frame: Name of the robot's frame, whose pose an answer gives; may be empty.
-        sigmas: Standard deviation of each range in m, 0 or more, or `None`.  It is added to that
-            of the beam model, so uncertain beams count less.  Read-only.
+        frame: Name of the frame of the robot, whose pose an answer gives; may be empty.
+        sigmas: Standard deviation of each range in m, shape (m,), or `None`.  It is added to that
+            of the beam model, so that uncertain beams count less.  Read-only.
+
+    Examples:
+        >>> import isovist as iv
+        >>> import numpy as np
+        >>> scan = iv.Scan(np.array([-0.5, 0.0, 0.5]), np.array([2.0, np.inf, 2.0]))
+        >>> scan.valid.tolist()
+        [True, False, True]
     """
 
     bearings: FloatArray
@@ -106,20 +113,26 @@ class Scan:
         T_robot_sensor: Pose | None = None,
         sigmas: ArrayLike | None = None,
     ) -> "Scan":
-        """Make a scan from the fields of a ROS LaserScan.
+        """Make a scan from the fields of a ROS LaserScan message.
 
         Args:
             angle_min: Bearing of the first beam, in rad.
             angle_increment: Angle from each beam to the next, in rad.
             ranges: Distance along each beam in m, shape (m,).
-            range_min: Smallest distance the sensor reports, in m.
-            range_max: Largest distance the sensor reports, in m.
+            range_min: Minimum range of the sensor, in m.
+            range_max: Maximum range of the sensor, in m.
             intensities: Strength of each return, shape (m,), or `None`.
             T_robot_sensor: Pose of the sensor on the robot; the centre of the robot if `None`.
             sigmas: Standard deviation of each range in m, shape (m,), or `None`.
 
         Raises:
             InputError: If the shapes differ, or no range is valid.
+
+        Examples:
+            >>> import isovist as iv
+            >>> scan = iv.Scan.from_laserscan(-0.5, 0.5, [2.0, 3.0, 2.5], range_max=10.0)
+            >>> scan.distances.tolist()
+            [2.0, 3.0, 2.5]
         """
         values = np.asarray(ranges, dtype=np.float64)
         if values.ndim != 1:
@@ -141,7 +154,7 @@ class Scan:
     def straighten(self, motion: Pose) -> "Scan":
         """Return the scan without motion distortion, as if taken in the middle of its sweep.
 
-        The beams are assumed to be counter-clockwise, with equal times between them.
+        Beams are assumed to be counter-clockwise, with equal times between them.
 
         Args:
             motion: Motion of the sensor from the first to the last beam, T_first_last.
@@ -159,7 +172,7 @@ class Scan:
         return replace(self, bearings=bearings, ranges=ranges, range_min=0.0, range_max=np.inf)
 
     def mirrored(self) -> "Scan":
-        """Return the scan of a sensor mounted upside down, with left and right exchanged."""
+        """Return the scan of a sensor mounted upside down: left and right change places."""
         ranges = np.where(self.valid, self.ranges, np.nan)
         return replace(self, bearings=-self.bearings, ranges=ranges)
 
@@ -181,9 +194,19 @@ class Scan:
         roll: float = 0.0,
         pitch: float = 0.0,
     ) -> CloudScan:
-        """Make a 3D scan from points in the frame of the sensor, shape (k, 3), in m.
+        """Make a 3D scan from points in the frame of the sensor.
 
-        The arguments are the attributes of `CloudScan`.
+        Args:
+            points: Returns of the sensor, shape (k, 3), in m.
+            intensities: Strength of each return, shape (k,), or `None`.
+            range_min: Minimum range of the sensor, in m.
+            range_max: Maximum range of the sensor, in m.
+            T_robot_sensor: Pose of the sensor on the robot; the centre of the robot if `None`.
+            roll: Roll of the robot against gravity, in rad; 0 if unknown.
+            pitch: Pitch of the robot against gravity, in rad; 0 if unknown.
+
+        Raises:
+            InputError: If the shapes differ, or fewer than 50 points are valid.
         """
         return CloudScan(
             np.asarray(points),
@@ -229,7 +252,7 @@ class Scan:
         )  # fmt: skip
 
     def within(self, limit: float) -> "Scan | None":
-        """Return the scan without beams longer than `limit` (m), or `None` if none is left."""
+        """Return the scan without beams longer than `limit` (m), or `None` if no beam is left."""
         is_short = self.valid & (self.ranges <= limit)
         if np.count_nonzero(is_short) == np.count_nonzero(self.valid):
             return self
@@ -243,7 +266,7 @@ class Scan:
 
     @property
     def T_robot_level(self) -> Pose:
-        """The pose of the sensor in the frame of the robot, the inverse of `T_level_robot`."""
+        """The pose of the sensor in the frame of the robot."""
         return self.T_robot_sensor
 
     @property
@@ -266,9 +289,9 @@ class Scan:
     def beam_widths(self) -> FloatArray:
         """The angle that each beam covers, shape (m,), in rad.
 
-        A beam covers half the angle to each neighbour, but at most 0.75 times the median spacing
-        on either side, so that a hole between beams stays a hole.  Beams with one bearing share
-        its angle.
+        A beam covers half the angle to each neighbour, at most 0.75 times the median spacing on
+        either side. Larger gaps between beams stay gaps. Beams with the same bearing share its
+        angle.
         """
         gaps = np.diff(self.bearings)
         is_step = gaps > SAME_BEARING

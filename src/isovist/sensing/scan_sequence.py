@@ -28,12 +28,15 @@ from isovist.sensing.scan import Scan
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScanSequence:
-    """Two or more scans joined by odometry motions, the latest last; `join_scans` makes it.
+    """Two or more scans joined by odometry motions, the latest scan last.
+
+    `join_scans` makes a sequence.
 
     Attributes:
         scans: The scans, all 2D or all 3D.
-        motions: T_k,k+1 of the robot, in 3D between its tilted frames; one fewer than scans.
-        drift: Error model of these motions.
+        motions: Motions of the robot from each scan to the next, T_k,k+1, in 3D between its tilted
+            frames; one fewer than scans.
+        drift: Error model of the motions.
     """
 
     scans: tuple[Scan | CloudScan, ...]
@@ -42,7 +45,7 @@ class ScanSequence:
 
     @property
     def last(self) -> Scan | CloudScan:
-        """The last scan, whose pose is searched."""
+        """The last scan, whose pose is estimated."""
         return self.scans[-1]
 
     @property
@@ -57,7 +60,7 @@ class ScanSequence:
 
     @property
     def robot_poses(self) -> tuple[AnyPose, ...]:
-        """The pose T_last_k of the robot at each scan, in its frame at the last one, by (1)."""
+        """The pose T_last_k of the robot at each scan, in its frame at the last scan, by (1)."""
         later = (self.motions[k:] for k in range(len(self.motions)))
         start = type(self.last.T_level_robot)()
         return (*(reduce(matmul, motions).inverse for motions in later), start)
@@ -85,7 +88,7 @@ class ScanSequence:
 
     @property
     def span(self) -> float:
-        """The largest distance of a scan from the last one, in m."""
+        """The largest distance from a scan to the last scan, in m."""
         return max(float(np.linalg.norm(robot.position)) for robot in self.robot_poses)
 
     @property
@@ -94,7 +97,7 @@ class ScanSequence:
         return np.concatenate([scan.distances for scan in self.scans])
 
     def within(self, limit: float) -> "ScanInput | None":
-        """Remove beams longer than `limit` (m), and scans without other beams.
+        """Remove beams longer than `limit` (m), and scans that have no other beams.
 
         Returns:
             The remaining scans; `None` if the last scan has no beam left.
@@ -116,20 +119,20 @@ class ScanSequence:
 
 
 ScanInput = Scan | CloudScan | ScanSequence
-"""What can be located: one scan, or a sequence of scans."""
+"""A scan, or a sequence of scans that `join_scans` made."""
 S = TypeVar("S", bound=ScanInput)
 
 
 def limit_range(scan: ScanInput, limit: float) -> tuple[ScanInput | None, AnyPose | None]:
-    """Remove beams that are too long, and scans without other beams.
+    """Remove beams that are too long, and scans that have no other beams.
 
     Args:
         scan: One scan, or a sequence.
-        limit: Length of the longest beam that stays, in m.
+        limit: Maximum length of a beam, in m.
 
     Returns:
-        The remaining scans, `None` if there are none; and the motion of the robot since the last
-        of them, `None` if no scan was removed after it.
+        The remaining scans, or `None` if there are none.  Then the motion of the robot after the
+        last of them, or `None` if no later scan was removed.
     """
     if not isinstance(scan, ScanSequence):
         return scan.within(limit), None
@@ -152,7 +155,7 @@ def last_scan(scan: ScanInput) -> Scan | CloudScan:
 
 
 def without_intensities(scan: S) -> S:
-    """Return 2D scans without intensities, to compare several maps; 3D scans stay as they are."""
+    """Return 2D scans without intensities, to compare several maps; 3D scans are unchanged."""
     if isinstance(scan, ScanSequence):
         return cast("S", replace(scan, scans=tuple(map(without_intensities, scan.scans))))
     if isinstance(scan, CloudScan) or scan.intensities is None:
@@ -170,8 +173,8 @@ def join_scans(
 
     Args:
         scans: One scan, or a list of them, oldest first.
-        motions: The pose of the robot at each scan after the first, in its frame at the scan
-            before.  In 3D a `Pose` is a motion on level ground, whatever the tilts of the scans.
+        motions: Motions of the robot, each from one scan to the next (T_k,k+1).  In 3D a `Pose` is
+            a motion on level ground, for any tilt of the scans.
         drift: Error model of the motions.
 
     Raises:

@@ -15,13 +15,13 @@ class ScanSet:
     """A set of scans of one sensor, with their poses.
 
     Attributes:
-        ranges: In m, as the file has them, missing returns too; shape (N, B).  Read-only.
-        bearings: In rad, shape (B,).  Read-only.
+        ranges: Ranges in m as in the file, including missing returns, shape (N, B).  Read-only.
+        bearings: Direction of each beam in rad, shape (B,).  Read-only.
         poses: x, y (m) and yaw (rad) of the sensor in the map, shape (N, 3).  Read-only.
-        range_max: Readings at or above it are missing, in m; `inf` when unknown.
-        times: In s, shape (N,), or `None`.
+        range_max: Maximum range in m, at and above which a reading is missing; `inf` if unknown.
+        times: Times in s, shape (N,), or `None`.
         odometry: Poses by odometry, shape (N, 3), or `None`.
-        in_map_split: Which scans went into the map that leaves the others for queries, or `None`.
+        in_map_split: Mask of the scans for the map, where the other scans are queries, or `None`.
     """
 
     ranges: FloatArray
@@ -37,13 +37,13 @@ class ScanSet:
 
     @property
     def usable(self) -> BoolArray:
-        """The mask of scans that have a valid beam, so that `scan` can give them; shape (N,)."""
+        """Mask of the scans that have a valid beam, shape (N,)."""
         with np.errstate(invalid="ignore"):
             valid = (self.ranges > 0.0) & (self.ranges < self.range_max)
         return np.asarray((valid & np.isfinite(self.ranges)).any(axis=1))
 
     def scan(self, index: int) -> Scan:
-        """Return one of the scans."""
+        """Return the scan with a number."""
         try:
             return Scan(self.bearings, self.ranges[index], range_max=self.range_max)
         except InputError as error:

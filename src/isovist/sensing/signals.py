@@ -26,13 +26,13 @@ from isovist.maps import Map
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WallHits:
-    """The walls that rays meet along some directions.
+    """The walls that rays meet.
 
     Attributes:
         world: The map.
         directions: Unit vectors θ, shape (m, d).
-        ranges: r, shape (m,), in m; `inf` where nothing is met.
-        walls: Index of the wall, shape (m,); −1 for none.
+        ranges: Ranges r, shape (m,), in m; `inf` where there is no wall.
+        walls: Index of each wall, shape (m,); −1 for none.
         normals: Unit normals of the walls, shape (m, d); zero for none.
         origins: Origins of the rays, shape (m, d) or (d,), in m; only `FieldGradient` needs them.
     """
@@ -45,14 +45,14 @@ class WallHits:
     origins: FloatArray | None = None
 
     def places(self, met: BoolArray) -> FloatArray:
-        """Return the hit points of the rays selected by `met`, shape (k, d), in m."""
+        """Return the hit points of the rays that the mask `met` selects, shape (k, d), in m."""
         assert self.origins is not None  # every sum over directions gives the origins
         starts = np.broadcast_to(self.origins, self.directions.shape)[met]
         return np.asarray(starts + self.ranges[met, None] * self.directions[met])
 
 
 class Signal(Protocol):
-    """A scalar function on directions, such as the range or intensity of the first wall."""
+    """A scalar function of direction, such as the range or the intensity of the first wall."""
 
     @property
     def kinks(self) -> tuple[float, ...]:
@@ -81,13 +81,13 @@ class _Bounded:
 
 @dataclass(frozen=True, slots=True)
 class Range(_Bounded):
-    """The signal that is the range, or a bounded function of it.
+    """The range to the first wall in a direction, or a bounded function of the range.
 
     Attributes:
-        maximum: Ranges beyond it count as it, in m.
+        maximum: Maximum range in m; longer ranges count as equal to it.
         transform: "linear" f = r, "saturating" f = r/(r + scale), or "logarithmic"
             f = scale·log(1 + r/scale).
-        scale: Scale of the transform, in m.
+        scale: Length scale of the transform, in m.
     """
 
     maximum: float = np.inf
@@ -105,7 +105,7 @@ class Range(_Bounded):
             raise InputError.about("scale", f"must be positive and finite, got {self.scale} m.")
 
     def of_ranges(self, ranges: FloatArray) -> FloatArray:
-        """Return f(r) for plain ranges, shape (...); `inf` is beyond the maximum."""
+        """Return f(r) for ranges in m, shape (...); `inf` counts as the maximum range."""
         r = np.minimum(ranges, self.maximum)
         if self.transform == "linear":
             return r
@@ -115,7 +115,7 @@ class Range(_Bounded):
         return self.scale * np.log1p(r / self.scale)
 
     def slopes(self, ranges: FloatArray) -> FloatArray:
-        """Return the derivative f′(r), 0 beyond the maximum, shape (...)."""
+        """Return the derivative f′(r), shape (...); 0 beyond the maximum range."""
         inside = ranges < self.maximum
         r = np.where(inside, ranges, 0.0)
         if self.transform == "linear":
@@ -145,7 +145,7 @@ class Range(_Bounded):
 
 
 def range_gradients(hits: WallHits) -> FloatArray:
-    """Return the gradient ∇_p r, equation (1), shape (m, d); zero where nothing is met."""
+    """Return the gradient ∇_p r, equation (1), shape (m, d); zero where there is no wall."""
     cosines = np.einsum("ij,ij->i", hits.normals, hits.directions)
     return -hits.normals / np.where(cosines == 0.0, 1.0, cosines)[:, None]
 
@@ -153,7 +153,7 @@ def range_gradients(hits: WallHits) -> FloatArray:
 def measured_signal(
     signal: "Signal", ranges: FloatArray, strengths: FloatArray | None
 ) -> FloatArray:
-    """Return a signal as measured by a sensor, from its ranges (m) and perhaps intensities."""
+    """Return a signal as a sensor measures it, from ranges (m) and perhaps intensities."""
     if isinstance(signal, Range):
         return signal.of_ranges(ranges)
     if not isinstance(signal, Intensity):
@@ -192,7 +192,12 @@ class _Constant(_Bounded):
 
 @dataclass(frozen=True, slots=True)
 class Intensity(_Constant):
-    """The reflectance of the first wall; `missing` without one within `maximum` (m)."""
+    """The reflectance of the first wall in a direction.
+
+    Attributes:
+        maximum: Maximum range of a wall, in m.
+        missing: Value where there is no wall within that range.
+    """
 
     maximum: float = np.inf
     missing: float = 0.0
@@ -210,16 +215,17 @@ class Intensity(_Constant):
 
 @dataclass(frozen=True, slots=True)
 class SurfaceGradient(_Constant):
-    """The norm of the gradient of a surface attribute at the first wall.
+    """The norm of the gradient of a surface attribute at the first wall in a direction.
 
-    On a map whose walls carry an attribute, linear on each wall, that is ‖∇a‖ along the wall.  On
-    a height field it may be that of the height z over the ground, the tangent of the slope.
+    On a map whose walls carry an attribute that is linear on each wall, this is ‖∇a‖ along the
+    wall. On a height field it may be the gradient of the height z over the ground, the tangent of
+    the slope.
 
     Attributes:
         of: "attribute" or "height".
-        maximum: Walls beyond it, in m, count as nothing met.
-        missing: Value where nothing is met.
-        steepest: Largest value for "height"; a vertical wall has it.
+        maximum: Maximum range of a wall, in m.
+        missing: Value where there is no wall within that range.
+        steepest: Maximum value for "height", and the value of a vertical wall.
     """
 
     of: str = "attribute"
@@ -258,14 +264,14 @@ class FieldGradient(_Bounded):
     """The gradient norm ‖∇s‖ of any field s at the first wall: the paper's surface gradient.
 
     With g = ∇s and H its Hessian at the hit point, the attribute a = ‖g‖ has ∇a = H g/‖g‖, and
-    equation (2) gives the gradient of the signal.  The exact quadrature knows how smooth the
-    weights are, not how smooth s is: F of a field that varies over 1 m is exact to about 1e-6.
+    equation (2) gives the gradient of the signal.  The exact quadrature assumes a smooth signal on
+    each wall.  For a field that varies over 1 m, F is exact to about 1e-6.
 
     Attributes:
-        slope: ∇s at places of shape (m, d), in m; shape (m, d).
-        bend: The Hessian of s there, shape (m, d, d).
-        maximum: Walls beyond it, in m, count as nothing met.
-        missing: Value where nothing is met.
+        slope: Function that returns ∇s at places of shape (m, d), in m; shape (m, d).
+        bend: Function that returns the Hessian of s there, shape (m, d, d).
+        maximum: Maximum range of a wall, in m.
+        missing: Value where there is no wall within that range.
     """
 
     slope: Callable[[FloatArray], FloatArray]

@@ -43,7 +43,7 @@ class Demonstration:
 
     @property
     def right(self) -> bool:
-        """Whether the best estimate is at the true pose."""
+        """True if the best estimate is at the true pose."""
         best = self.answer.best
         return best is not None and is_same(best.pose, self.truth, LocalizationSettings())
 

@@ -62,12 +62,12 @@ class Robot:
 
     @property
     def is_unique(self) -> bool:
-        """Whether the last verdict is "unique"."""
+        """True if the last verdict is "unique"."""
         return bool(self.steps) and self.steps[-1].belief.verdict is Verdict.UNIQUE
 
     @property
     def is_lost(self) -> bool:
-        """Whether there is no estimate to plan from, or the current scan sees next to nothing."""
+        """True if there is no estimate to plan from, or the current scan shows too little."""
         if self.scan is None or not self.steps or not self.steps[-1].belief.estimates:
             return True
         return not sees(self.scan, self.tracker.localization)

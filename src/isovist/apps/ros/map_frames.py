@@ -47,7 +47,7 @@ class MapFrames:
 
     @property
     def has_several(self) -> bool:
-        """Whether there are several maps."""
+        """True if there are several maps."""
         return len(self._maps) > 0
 
     def identify(self, world: OccupancyMap) -> bool:

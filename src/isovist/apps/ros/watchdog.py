@@ -37,7 +37,7 @@ class Watchdog:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the other system is wrong."""
+        """True if the pose of the other system disagreed with enough scans to correct it."""
         return self.disagreements >= NODE.disagreements_to_correct
 
     def reset(self) -> None:

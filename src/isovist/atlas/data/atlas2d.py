@@ -74,16 +74,16 @@ TILE = 2048
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlaneAtlas(Atlas):
-    """The atlas of a 2D map: everything that a 2D search needs.
+    """The atlas of a 2D map.
+
+    The first ring of a descriptor holds ranges, a second one intensities ((3) of
+    `atlas.data.reflectance`).  If the basis has unequal steps, each channel is a ring of its own:
+    the first n rings hold ranges, the second n intensities.
 
     Attributes:
         reflectances: Range of the reflectances of the walls, or `None`.
         nearest_reflectance: Reflectance of the wall nearest to each cell, or `None`.
-        basis: The directions that it was described with; `None` for the usual ones.
-
-    The first ring of the descriptors is of ranges, a second one of intensities ((3) of
-    `atlas.data.reflectance`);
-    where the basis has unequal steps, so are the first n rings of one channel and the second n.
+        basis: Directions of the descriptors; `None` for the default directions.
     """
 
     world: OccupancyMap
@@ -100,7 +100,7 @@ class PlaneAtlas(Atlas):
 
     @property
     def signal(self) -> str:
-        """The name of the signal that the search compares, one of `SIGNALS`."""
+        """Name of the signal that the search compares, one of `SIGNALS`."""
         return SIGNALS[self.descriptors[0].size > self.settings.channels]
 
     @property
@@ -109,12 +109,12 @@ class PlaneAtlas(Atlas):
 
     @property
     def rows_columns(self) -> tuple[IntArray, IntArray]:
-        """The row and the column of the cell of each node, shape (N,) each."""
+        """The row and the column of the cell of each node, two arrays of shape (N,)."""
         rows, columns = np.divmod(self.nodes, self.world.shape[1])
         return rows, columns
 
     def nodes_in(self, low: FloatArray, high: FloatArray) -> IntArray:
-        """Return the numbers of the nodes in the rows of cells that a box reaches, in order."""
+        """Return the numbers of the nodes in the rows of cells that a box touches, in order."""
         bounds = self.world.bounds
         x, y = np.stack([np.maximum(low, bounds[0]), np.minimum(high, bounds[1])], axis=1)
         if x[0] > x[1] or y[0] > y[1]:
@@ -151,7 +151,7 @@ class PlaneAtlas(Atlas):
         return window_of_scan(flat, self.settings, share, self.basis, walls)
 
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
-        """Return at most `thin[0]` valid beams of the scan, evenly chosen."""
+        """Select at most `thin[0]` valid beams of the scan, evenly spread."""
         return _beams(_planar(scan), thin[0], block, self.reflectances)
 
     def ignored_intensities(self, scan: AnyScan) -> tuple[float, ...] | None:
@@ -247,9 +247,9 @@ class PlaneAtlas(Atlas):
         return rated
 
     def model(self, model: BeamModel) -> FloatArray:
-        """Return the numbers of a beam model as the kernels want them.
+        """Return the numbers of a beam model as kernels take them.
 
-        Walls may lie anywhere in their cells.
+        The standard deviation includes that of a wall anywhere in its cell.
         """
         return _row(model, self.settings.reach, self.world.resolution)
 
@@ -268,7 +268,7 @@ class PlaneAtlas(Atlas):
         return align_2d, score_2d, order_by_place, thin_beams, channels_of, compose
 
     def fitted(self, tilt: bool) -> int:
-        """Return 3: x, y and yaw are fitted, since nothing tilts in 2D."""
+        """Return 3: a fit adjusts x, y and yaw."""
         if tilt:
             raise InputError.about(
                 "tilt", "is for 3D maps; this atlas is 2D.", code="wrong_dimension"
@@ -279,7 +279,7 @@ class PlaneAtlas(Atlas):
         return Pose.from_vector(poses)
 
     def to_cells(self, poses: FloatArray) -> FloatArray:
-        """Return a copy of the poses in the frame of the grid, in cells and rad."""
+        """Return poses in the frame of the grid, in cells and rad."""
         origin = self.world.origin
         cells = np.subtract(poses, origin.vector, order="C")
         if origin.vector[2] != 0.0:
@@ -288,7 +288,7 @@ class PlaneAtlas(Atlas):
         return cells
 
     def from_cells(self, poses: FloatArray) -> FloatArray:
-        """Return poses of the grid, in cells and rad, in the world, in m and rad."""
+        """Return poses of the grid (cells, rad) as poses in the world (m, rad)."""
         origin = self.world.origin
         world: FloatArray = poses * _lengths(self.world.resolution)
         if origin.vector[2] != 0.0:
@@ -343,8 +343,10 @@ def build_plane(
 ) -> PlaneAtlas:
     """Build the atlas of a 2D map; the arguments are those of `build`.
 
-    This takes at the peak about 1.5 kB per node and 12 bytes per cell, and is refused where the
-    machine has less; with a workers, 0.3 kB per node.
+    Peak memory is about 1.5 kB per node and 12 bytes per cell, or 0.3 kB per node with workers.
+
+    Raises:
+        InputError: If the machine has less memory.
     """
     if min(world.shape) < 2:
         raise InputError(

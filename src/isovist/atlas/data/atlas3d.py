@@ -61,13 +61,12 @@ Height = float | tuple[float, float] | None
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpaceAtlas(Atlas):
-    """The atlas of a 3D map: everything that a 3D search needs.
+    """The atlas of a 3D map.
 
     Attributes:
         heights: Lowest and highest node above the floor, in m.
         reflectances: Range of the reflectances of the walls, or `None`.
-        basis: The directions that it was described with, each a ring of one; `None` for the usual
-            rings.
+        basis: Directions of the descriptors, each a ring of its own; `None` for the default rings.
     """
 
     world: VoxelMap
@@ -108,11 +107,13 @@ class SpaceAtlas(Atlas):
         return window_of_cloud(_solid(scan), self.settings, share, self.basis)
 
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
-        """Return one return of the scan for each patch of `thin[1]` rad that holds any.
+        """Select one return of the scan for each patch of `thin[1]` rad that holds any.
 
-        A narrow field of view has few such patches: then they are made finer, to give `thin[0]`.
-        What stands on the floor fills several blocks above each other, and these err together:
-        columns of blocks share an azimuth.
+        A narrow field of view has few such patches.  They are then divided, up to `thin[0]`
+        returns.
+
+        An object on the floor fills several blocks above each other, whose errors are correlated.
+        Such blocks, of equal azimuth, form a column.
         """
         cloud = _solid(scan)
         index = cloud.spread(thin[1])
@@ -123,7 +124,7 @@ class SpaceAtlas(Atlas):
         return self.beams_of(cloud, index, block)
 
     def beams_of(self, cloud: CloudScan, index: IntArray, block: tuple[float, float]) -> Beams:
-        """Return the chosen returns of a point cloud as beams, sorted into blocks."""
+        """Return the given returns of a point cloud as beams, sorted into blocks."""
         ends = cloud.level_points[index]
         column = np.floor(np.arctan2(ends[:, 1], ends[:, 0]) / block[0]).astype(np.int64)
         elevation = np.arctan2(ends[:, 2], np.hypot(ends[:, 0], ends[:, 1]))
@@ -177,20 +178,20 @@ class SpaceAtlas(Atlas):
         return (align_3d, score_3d) if is_dense else (align_3d_by_blocks, score_3d_by_blocks)
 
     def fitted(self, tilt: bool) -> int:
-        """Return 4 (x, y, yaw and z are fitted), or 6, with roll and pitch, for unknown tilt."""
+        """Return 4 for x, y, yaw and z, or 6 with roll and pitch if the tilt is unknown."""
         return 6 if tilt else 4
 
     def lift(self, poses: FloatArray) -> Pose3:
         return Pose3.from_vector(poses)
 
     def to_cells(self, poses: FloatArray) -> FloatArray:
-        """Return a copy of the poses in the frame of the grid, in cells and rad."""
+        """Return poses in the frame of the grid, in cells and rad."""
         cells = np.array(poses)
         cells[..., [0, 1, 3]] = self.world.to_grid(cells[..., [0, 1, 3]])
         return cells
 
     def from_cells(self, poses: FloatArray) -> FloatArray:
-        """Return poses of the grid, in cells and rad, in the world, in m and rad."""
+        """Return poses of the grid (cells, rad) as poses in the world (m, rad)."""
         world = np.array(poses)
         world[..., [0, 1, 3]] *= self.world.resolution
         world[..., [0, 1, 3]] += self.world.corner
@@ -286,13 +287,22 @@ def build_space(
     world: VoxelMap, settings: AtlasSettings, height: Height, progress: Callable[[float], None],
     workers: Workers | None = None, basis: DirectionalBasis | None = None,
 ) -> SpaceAtlas:  # fmt: skip
-    """Build the atlas of a 3D map.
+    """Build the atlas of a 3D map; the arguments are those of `build`.
 
-    At the peak this takes about 9 kB per node and 60 bytes per cell of a small box, and is refused
-    where the machine has less; what stays is 3.1 kB per node and 7 bytes per cell, 15 with
-    reflectances.  A large box (`maps.grid3d.grids`) takes 90 kB per block of 16³ cells with walls
-    and 150 bytes per column, of which 50 kB stay; reflectances and unknown cells are laid out
-    whole.
+    Memory of a small box:
+
+    - peak: about 9 kB per node and 60 bytes per cell
+    - afterwards: 3.1 kB per node and 7 bytes per cell, 15 with reflectances
+
+    Memory of a large box (`maps.grid3d.grids`):
+
+    - peak: 90 kB per block of 16³ cells with walls, and 150 bytes per column of cells
+    - afterwards: 50 kB per block
+
+    Reflectances and unknown cells of a large box are stored for every cell.
+
+    Raises:
+        InputError: If the machine has less memory.
     """
     if min(world.shape) < 2:
         raise InputError(

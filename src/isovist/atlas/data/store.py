@@ -33,23 +33,24 @@ from isovist.storage import (
 KIND, VERSION, BY_BLOCKS = "atlas", 2, 3
 """Kind of the folder; version of the format, and of that of large 3D maps (`maps.grid3d.grids`)."""
 FARTHEST = 1e9
-"""No map and no robot is farther from the origin, in m."""
+"""Largest distance of a map or a robot from the origin, in m."""
 
 
 @dataclass(frozen=True, slots=True)
 class AtlasInfo:
-    """A summary of an atlas on disk, made without reading its arrays.
+    """A summary of an atlas on disk.
 
     Attributes:
         path: The folder.
         version: Version of the format.
         resolution: Side of a cell of the map, in m.
         shape: Rows and columns of the map; in 3D levels, rows and columns.
-        free_area: Area that a robot can stand on, in m²; in 3D that of the floor below the nodes.
+        free_area: Area that a robot can stand on, in m²; in 3D, the area of the floor below the
+            nodes.
         spacing: Spacing of the nodes, in m.
         nodes: Number of nodes.
         channels: Number of channels of a descriptor.
-        signal: What a search compares (`build`).
+        signal: Signal that a search compares, as in `build`.
         nbytes: Size on disk, in bytes.
         map_checksum: CRC-32 of the map it was built from.
     """
@@ -68,7 +69,13 @@ class AtlasInfo:
 
 
 def write_atlas(atlas: Atlas, path: PathLike) -> None:
-    """Write an atlas as a folder, completely or not at all, replacing an older one."""
+    """Write an atlas as a folder, replacing an older atlas there.
+
+    The folder is written completely or not at all.
+
+    Raises:
+        FileError: If the folder cannot be written.
+    """
     meta = {**atlas.meta(), "free_area": atlas.area, "map_checksum": map_checksum(atlas.world)}
     arrays = atlas.arrays()
     write_folder(path, KIND, VERSION if "cells" in arrays else BY_BLOCKS, meta, arrays)
@@ -77,15 +84,27 @@ def write_atlas(atlas: Atlas, path: PathLike) -> None:
 def read_atlas(
     path: PathLike, *, settings: AtlasSettings | None = None, box: ArrayLike | None = None
 ) -> Atlas:
-    """Read an atlas, mapping its arrays into memory and comparing their checksums.
+    """Read an atlas from disk.
+
+    The arrays are mapped into memory, and their checksums are compared.
 
     Args:
-        path: The folder, or its address in object storage (extra `object-storage`):
+        path: Folder of the atlas, or its address in object storage (extra `object-storage`):
             `s3://…`, `gs://…`, `az://…`, `https://…` or `file://…`.
-        settings: Settings that it must have been built with; any when `None`.
-        box: In 2D, x and y of two corners in m: only the nodes between them are read, and
-            as much of the map as rays from there reach, with the checksums of its pieces compared.
-            All of it when `None`.
+        settings: Settings that the atlas must have been built with; any when `None`.
+        box: In 2D, x and y in m of two opposite corners.  Only nodes between them are read, with
+            the part of the map that rays from there reach.  The whole atlas when `None`.
+
+    Raises:
+        FileError: If the atlas is missing or damaged, or has other settings.
+        InputError: If the box is not four numbers.
+
+    Examples:
+        >>> import isovist as iv
+        >>> atlas = iv.build(iv.SegmentMap.room(6.0, 4.0), spacing=0.5)
+        >>> iv.write_atlas(atlas, "office.atlas")
+        >>> iv.read_atlas("office.atlas").spacing
+        0.5
     """
     name, sound = Path(path).name, True
     corners = None if box is None else as_floats("box", box, (4,))
@@ -127,7 +146,7 @@ def _as_one_line(name: str) -> Iterator[None]:
 
 
 def atlas_info(path: PathLike) -> AtlasInfo:
-    """Return a summary of an atlas on disk."""
+    """Return a summary of an atlas on disk, without reading its arrays."""
     manifest = read_manifest(path)
     name = Path(path).name
     if manifest.kind != KIND:
@@ -156,9 +175,9 @@ def atlas_info(path: PathLike) -> AtlasInfo:
 
 
 def check_atlas(path: PathLike) -> list[str]:
-    """Return everything that is wrong with an atlas on disk, one line each.
+    """Return a list of everything that is wrong with an atlas on disk, one line each.
 
-    The list is empty when all is right.
+    The list is empty for a sound atlas.
     """
     problems = check_folder(path)
     if problems:

@@ -10,10 +10,9 @@ Grid = TypeVar("Grid", OccupancyMap, VoxelMap, OccupancyMap | VoxelMap)
 
 
 def bridge_gaps(world: Grid, gap: float) -> Grid:
-    """Return the map with unknown cells nearer than `gap` (m) to free cells made free.
+    """Return the map with unknown cells within `gap` (m) of a free cell turned into free cells.
 
-    Far from where it was made, a map of scans has unknown cells between the rays; they hide
-    nothing.
+    A map made from scans has unknown cells between distant rays.  These cells hide nothing.
     """
     if isinstance(world, VoxelMap) and not world.grid.has_unknown:
         return world
@@ -25,7 +24,7 @@ def bridge_gaps(world: Grid, gap: float) -> Grid:
 
 
 def bare_walls(world: Grid) -> Grid:
-    """Return the map with unknown cells made free."""
+    """Return the map with unknown cells turned into free cells."""
     if isinstance(world, VoxelMap) and not world.grid.has_unknown:
         return world
     return world.with_cells((world.cells == Cell.OCCUPIED).astype(np.uint8))

@@ -49,7 +49,7 @@ class Workers(Protocol):
 
 
 def squares(shape: tuple[int, int], side: int) -> list[Box]:
-    """Cut rows and columns into squares of `side` cells; the last ones are smaller."""
+    """Cut a grid into squares of `side` cells; the last ones may be smaller."""
     rows, columns = (
         [slice(k, min(k + side, size)) for k in range(0, size, side)] for size in shape
     )
@@ -59,7 +59,7 @@ def squares(shape: tuple[int, int], side: int) -> list[Box]:
 def around(box: Box, shape: tuple[int, int], reach: float) -> Box:
     """Return the box of cells that rays of `reach` cells from another box can meet.
 
-    Rays are those that `grids.sweep2d` draws.
+    The rays are those of `compute.grids.sweep2d`.
     """
     margin = int(np.ceil(2.0 * reach)) + MARGIN
     rows, columns = (

@@ -13,16 +13,17 @@ from isovist.compute import heaviest
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beams:
-    """Some beams of a scan, grouped into blocks whose beams have errors in common.
+    """Selected beams of a scan, in blocks of beams whose errors are correlated.
 
     Attributes:
         ends: End points in the level frame of the sensor, in m, shape (m, d).
         strengths: Intensities, shape (m,), or empty.
-        sigmas: Standard deviation that each beam has besides that of the model, in m, shape (m,),
+        sigmas: Standard deviation of each range in m, added to that of the beam model, shape (m,),
             or empty.
-        order: The beams block after block, shape (m,).
-        starts: Where each block begins in that order, shape (B,).
-        columns: Where those blocks begin that see one thing together, shape (C,).
+        order: Indices of the beams, block after block, shape (m,).
+        starts: Position in that order at which each block begins, shape (B,).
+        columns: First block of each column, shape (C,).  The blocks of a column usually see the
+            same object.
     """
 
     ends: FloatArray
@@ -41,7 +42,7 @@ class Beams:
         strengths: FloatArray,
         sigmas: FloatArray | None = None,
     ) -> "Beams":
-        """Build beams from the number of the block, and of the column, of each beam."""
+        """Build beams from the block number and the column number of each beam."""
         order = np.lexsort((blocks, columns))
         runs = np.ones((2, len(order)), dtype=np.bool_)
         for row, number in zip(runs, (columns[order], blocks[order]), strict=True):
@@ -58,9 +59,9 @@ class Beams:
 
     @staticmethod
     def sigmas_of(parts: Iterable["Beams"]) -> FloatArray:
-        """Return the standard deviations of several groups of beams, one after the other.
+        """Join the standard deviations of several groups of beams.
 
-        The array is empty where none of them has any.
+        The array is empty if no group has any.
         """
         rows = [part.sigmas if part.sigmas.size else np.zeros(len(part)) for part in parts]
         sigmas = np.concatenate(rows)
@@ -71,7 +72,7 @@ class Beams:
 
     @property
     def blocks(self) -> int:
-        """The number of blocks that hold a beam."""
+        """The number of blocks."""
         return len(self.starts)
 
     @property
@@ -115,10 +116,10 @@ class Fit:
 
     Attributes:
         poses: The fitted poses, shape (K, D).
-        normal: Σ w J Jᵀ of the distances to the walls by the coordinates that were fitted, in
-            the axes of the world, per m and rad, shape (K, n, n).
+        normal: Σ w J Jᵀ, with J the derivative of the distance to the wall with respect to the n
+            fitted coordinates, in world axes, per m and rad, shape (K, n, n).
         weight: Σ w, shape (K,).
-        square: Σ w e², in m², shape (K,).
+        square: Σ w e², in m², shape (K,), with e the distance to the wall.
     """
 
     poses: FloatArray
@@ -132,7 +133,7 @@ class Fit:
         return self.poses, self.normal, self.weight, self.square
 
     def select(self, index: NDArray[Any]) -> "Fit":
-        """Return some of the poses, in the order of `index`."""
+        """Return the poses with the given indices, in that order."""
         return Fit(self.poses[index], self.normal[index], self.weight[index], self.square[index])
 
     def firmest(self, count: int | None) -> "Fit":

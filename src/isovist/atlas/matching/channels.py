@@ -9,24 +9,26 @@ from numpy.typing import NDArray
 from isovist.arrays import BoolArray, Float32Array, FloatArray, readonly
 
 COST_STEPS = 512
-"""Steps of the search in the largest cost of a channel that is too short: 0.05 % of a range, where
-nodes and noise leave several percent."""
+"""Number of steps in the largest cost of a channel that is too short.
+
+A step is 0.05 % of a range, where nodes and noise cause errors of several percent.
+"""
 PHASES = 2
-"""Headings per channel: between two of them a descriptor changes less than by noise."""
+"""Headings per channel; between two of them a descriptor changes less than by noise."""
 RAYS = 4
-"""Rays per channel, in 3D two by two: with fewer the sum (1) errs by more than people cause."""
+"""Rays per channel, in 3D in both directions; with fewer, the sum (1) errs more than by people."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Window:
-    """A scan in the channels of an atlas, ready to be compared with descriptors.
+    """A scan as channels of an atlas, to be compared with the descriptors of its nodes.
 
     Attributes:
-        values: Mean log(1 + r) of each channel, float32, shape (P, rings, m), at each of P phases:
-            headings within a channel.
-        seen: Which channels the scan knows, shape (P, rings, m).
+        values: Mean log(1 + r) of each channel, float32, shape (P, rings, m), at each of P phases,
+            which are headings within a channel.
+        seen: Mask of the channels that the scan sees, shape (P, rings, m).
         first: Channel of the first column.
-        ring: Ring of the atlas that the first ring of the window is.
+        ring: Ring of the atlas that is the first ring of the window.
     """
 
     values: Float32Array
@@ -36,17 +38,17 @@ class Window:
 
     @property
     def rough(self) -> "Window":
-        """The window for a quick look, with every other phase and every other channel."""
+        """The window with only every other phase and every other channel, for a coarse search."""
         is_seen = self.seen[::2].copy()
         is_seen[:, :, 1::2] = False
         return Window(np.ascontiguousarray(self.values[::2]), is_seen, self.first, self.ring)
 
     def codes(self, short: float) -> "Codes":
-        """Return the values of the window in whole steps, as the search counts them.
+        """Return the values of the window as integer steps, in which the search adds up costs.
 
         Args:
-            short: Most that a channel costs that is shorter than the map says, in log(1 + r); one
-                that is longer costs up to twice that.
+            short: Maximum cost of a channel that is shorter than on the map, in log(1 + r).  A
+                channel that is longer costs at most twice as much.
         """
         from isovist.compute import encode_scan
 
@@ -59,7 +61,7 @@ class Window:
     def yaws(self, n: int, heading: float) -> FloatArray:
         """Return the yaw of each heading that the search tries, in rad, shape (n P,).
 
-        Heading k P + p is k of n channels and p/P.
+        Heading k P + p is channel k of n at phase p of P.
         """
         return _yaws(n, len(self.values), self.first, heading)
 

@@ -133,7 +133,7 @@ def describe_brightness(
 
 
 def max_intensity_rating(model: BeamModel) -> float:
-    """Return the largest value of (1)."""
+    """Return the largest possible rating of an intensity, the maximum of (1)."""
     spread, share = model.intensity_sigma_share, model.intensity_weight
     return float(np.log(share / (np.sqrt(2.0 * np.pi) * spread) + 1.0 - share))
 

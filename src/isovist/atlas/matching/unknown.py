@@ -1,8 +1,8 @@
 """Values that stand for what a channel of a descriptor does not know."""
 
 FAR = 1.0e3
-"""Stands for an unknown channel: larger than the logarithm of any range."""
+"""Value of an unknown channel: larger than the logarithm of any range."""
 
 
 MAJORITY = 0.5 - 1e-5
-"""Least known share of a channel that counts: half, however sums are rounded."""
+"""Minimum known share of a channel that counts: half, less a margin for rounding."""

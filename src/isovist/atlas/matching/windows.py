@@ -42,9 +42,9 @@ PROFILES = {kind.__name__: kind for kind in (Softmax, Bump, CosinePower)}
 
 @lru_cache(maxsize=8)
 def search_basis(channels: int) -> DirectionalBasis:
-    """Return the usual directions of a 2D search.
+    """Return the default directions of a 2D search.
 
-    ε = h²/2, sharper than the default, as only neighbours overlap.
+    ε = h²/2 is sharper than the default of a basis, so that only neighbours overlap.
     """
     return DirectionalBasis.circle(channels, 0.5 * (np.pi / channels) ** 2)
 
@@ -62,9 +62,9 @@ def check_basis(basis: DirectionalBasis, dimension: int) -> None:
 
 
 def is_even(basis: DirectionalBasis | None) -> bool:
-    """Return whether the directions have equal steps, so that turning is shifting.
+    """Return whether the directions have equal steps, so that a rotation is a cyclic shift.
 
-    The usual directions have.
+    The default directions (`None`) have equal steps.
     """
     return basis is None or basis.is_uniform_circle
 
@@ -103,12 +103,12 @@ def basis_from_json(values: list[Any], channels: int, dimension: int = 2) -> Dir
 
 @lru_cache(maxsize=8)
 def search_rings(rings: int, channels: int) -> DirectionalBasis:
-    """Return the usual directions of a 3D search, as sharp as those of a 2D search."""
+    """Return the default directions of a 3D search, as sharp as those of a 2D search."""
     return DirectionalBasis.rings(rings, channels, 0.5 * (np.pi / channels) ** 2)
 
 
 def described_rings(settings: AtlasSettings) -> slice:
-    """Return the slice of the rings that are described: all within the elevation."""
+    """Return the slice of the rings that lie within the described elevation."""
     margin = round(0.5 * settings.rings * (1.0 - np.sin(settings.elevation)))
     return slice(margin, settings.rings - margin)
 
@@ -121,9 +121,9 @@ def window_of_scan(
     basis: DirectionalBasis | None = None,
     reflectances: ReflectanceRange | None = None,
 ) -> Window:
-    """Return the channels of a 2D scan, cut to the part of the circle that it saw.
+    """Return the channels of a 2D scan, for the part of the circle that it sees.
 
-    Where `reflectances` are given, intensities are a second ring of channels.
+    If `reflectances` are given, the intensities are a second ring of channels.
     """
     from isovist.compute import channels_of
 
@@ -204,10 +204,10 @@ def _min_mass(basis: DirectionalBasis, share: float) -> FloatArray:
 def window_of_cloud(
     scan: CloudScan, settings: AtlasSettings, share: float, basis: DirectionalBasis | None = None
 ) -> Window:
-    """Return the channels of a 3D scan, equation (1), cut to the rings that it saw.
+    """Return the channels of a 3D scan, equation (1), for the rings that it sees.
 
-    A channel counts when it has `share` of the mass of well covered ones, the ninth decile: how
-    dense a scan is depends on the sensor.
+    A channel counts when it has at least `share` of the mass of a well covered channel.  That mass
+    is the ninth decile over the channels, since sensors differ in density.
     """
     around = settings.channels
     rows, columns = 8 * settings.rings, RAYS * around

@@ -93,7 +93,7 @@ def count(
 
 
 def classify(hits: NDArray[np.int32], misses: NDArray[np.int32], share: float) -> NDArray[np.uint8]:
-    """Classify cells by equation (1) with ρ = `share`, as `Cell` codes."""
+    """Turn counts of hits and misses into `Cell` codes, by equation (1) with ρ = `share`."""
     occupied = (hits > 0) & (hits >= share * (hits + misses))
     passed = np.where(misses > 0, Cell.FREE, Cell.UNKNOWN)
     return np.where(occupied, Cell.OCCUPIED, passed).astype(np.uint8)

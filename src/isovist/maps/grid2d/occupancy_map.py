@@ -42,14 +42,25 @@ MAX_TOLERANCE = 1000.0
 
 @dataclass(frozen=True, eq=False)
 class OccupancyMap:
-    """A 2D occupancy grid map.
+    """A 2D occupancy grid map, as ROS uses.
 
     Attributes:
-        cells: `Cell` codes, shape (height, width), uint8; row 0 is the lowest row (smallest y of
-            the map frame), column 0 the leftmost.  Read-only.
-        resolution: Side of a cell in m.
+        cells: `Cell` codes, uint8, shape (height, width), with the smallest y in row 0 and the
+            smallest x in column 0.  Read-only.
+        resolution: Side of a cell, in m.
         origin: T_world_map, the pose of the lower left corner of cell (0, 0).
         reflectance: Reflectance of each cell by its flat index, shape (cells,), or `None`.
+
+    Examples:
+        >>> import isovist as iv
+        >>> import numpy as np
+        >>> cells = np.full((40, 60), iv.Cell.FREE, dtype=np.uint8)
+        >>> cells[0, :] = cells[-1, :] = cells[:, 0] = cells[:, -1] = iv.Cell.OCCUPIED
+        >>> world = iv.OccupancyMap.from_array(cells, 0.1)
+        >>> bool(world.contains([3.0, 2.0]))
+        True
+        >>> world.bounds.tolist()
+        [[0.0, 0.0], [6.0, 4.0]]
     """
 
     cells: NDArray[np.uint8]
@@ -81,7 +92,17 @@ class OccupancyMap:
         *,
         reflectance: ArrayLike | None = None,
     ) -> "OccupancyMap":
-        """Make a map from `Cell` codes, shape (height, width), row 0 lowest."""
+        """Make a map from an array of `Cell` codes.
+
+        Args:
+            cells: `Cell` codes, shape (height, width), with the smallest y in row 0.
+            resolution: Side of a cell, in m.
+            origin: T_world_map, the pose of the lower left corner of cell (0, 0).
+            reflectance: Reflectance of each cell by its flat index, shape (cells,), or `None`.
+
+        Raises:
+            InputError: If a code or a shape is not valid, or no cell is free.
+        """
         place = Pose() if origin is None else origin
         values = None if reflectance is None else np.asarray(reflectance, dtype=np.float64)
         return cls(np.asarray(cells), resolution, place, values)
@@ -105,9 +126,10 @@ class OccupancyMap:
             scans: The scans.  Beams without a return clear no cells.
             poses: (x, y, yaw) of the sensor in the world for each scan, shape (N, 3).
             resolution: Side of a cell in m.
-            maximum: Returns farther than this, in m, clear cells up to it and mark none.
-            share: Minimum share of hits among hits and misses of an occupied cell.
-            progress: Called with the share that is done.
+            maximum: Maximum distance of a return in m.  A longer beam clears cells up to it, and
+                marks no wall.
+            share: Minimum share of hits, among hits and misses, of an occupied cell.
+            progress: Function that is called with the finished share of the work.
 
         Raises:
             InputError: If there is no scan, or no cell becomes free.
@@ -132,10 +154,15 @@ class OccupancyMap:
         outside: Cell = Cell.UNKNOWN,
         reflectance: FloatArray | None = None,
     ) -> "OccupancyMap":
-        """Make a map from walls given as line segments, shape (m, 2, 2), in m.
+        """Make a map from walls given as line segments.
 
-        Cells that a segment passes through are occupied; cells that the walls enclose are free;
-        all others are `outside`.  A cell has the reflectance of the nearest segment.
+        Cells that a segment passes through are occupied.  Cells that the walls enclose are free.
+
+        Args:
+            segments: Ends of the walls, shape (m, 2, 2), in m.
+            resolution: Side of a cell, in m.
+            outside: Code of all other cells.
+            reflectance: Reflectance of each segment; a cell takes that of the nearest segment.
         """
         from isovist.maps.grid2d import contours
 
@@ -162,13 +189,14 @@ class OccupancyMap:
         return cls(cells, resolution, origin, values)
 
     def with_cells(self, cells: NDArray[np.uint8]) -> "OccupancyMap":
-        """Return a map with other cells but the same origin, resolution and reflectances."""
+        """Return a map with other cells, and with the same origin, resolution and reflectances."""
         return OccupancyMap(cells, self.resolution, self.origin, self.reflectance)
 
     def resampled(self, resolution: float) -> "OccupancyMap":
-        """Return the map with cells of another side (m), from the same corner.
+        """Return the map with cells of another side (m) and the same lower left corner.
 
-        A cell is occupied where any part of it is; else it is what is at its middle.
+        A new cell is occupied if it overlaps an occupied cell.  Otherwise it is equal to the old
+        cell at its centre.
         """
         from isovist.maps.grid2d.mapping import check_cells
 
@@ -190,10 +218,13 @@ class OccupancyMap:
         return OccupancyMap(np.where(occupied, Cell.OCCUPIED, cells), resolution, self.origin)
 
     def to_segments(self, tolerance: float = 0.0) -> FloatArray:
-        """Return outlines of the occupied cells as line segments, shape (m, 2, 2), in m.
+        """Return the outlines of the occupied cells as line segments, shape (m, 2, 2), in m.
 
-        No corner of an outline is farther than `tolerance` (m) from the segments; with 0 they
-        are the faces of the cells, joined where they are in line.  The wall is on their left.
+        The wall is on the left of each segment.
+
+        Args:
+            tolerance: Maximum distance in m from a corner of the outline to the segments.  With 0
+                the segments are the faces of the cells, joined where they are in line.
         """
         from isovist.maps.grid2d import contours
 
@@ -229,7 +260,7 @@ class OccupancyMap:
         return float(np.count_nonzero(self.cells == Cell.FREE)) * self.resolution**2
 
     def to_grid(self, points: ArrayLike) -> FloatArray:
-        """Return world points, shape (..., 2), in cell units: x along columns, y along rows."""
+        """Return world points, shape (..., 2), in units of cells: x along columns, y along rows."""
         world = np.asarray(points, dtype=np.float64)
         local = world - [self.origin.x, self.origin.y]
         if self.origin.yaw != 0.0:
@@ -237,9 +268,9 @@ class OccupancyMap:
         return np.asarray(local / self.resolution)
 
     def index(self, points: ArrayLike) -> tuple[IntArray, IntArray]:
-        """Return the row and column of each point's cell, shape (...); both −1 outside the map.
+        """Return the row and the column of the cell that contains each point, shape (...).
 
-        A cell owns its lower and left faces.
+        Both are −1 outside the map.  A cell includes its lower and left faces.
         """
         place = np.floor(self.to_grid(as_points("points", points, 2)))
         height, width = self.shape
@@ -248,7 +279,7 @@ class OccupancyMap:
         return rows, cols
 
     def centres(self, rows: ArrayLike, cols: ArrayLike) -> FloatArray:
-        """Return the world coordinates of cell centres, shape (..., 2), in m."""
+        """Return the world coordinates of the centres of cells, shape (..., 2), in m."""
         place = np.stack(np.broadcast_arrays(cols, rows), axis=-1) + 0.5
         return self.origin.apply(place * self.resolution)
 
@@ -261,20 +292,23 @@ class OccupancyMap:
     def skip(self) -> NDArray[np.uint8]:
         """The cell codes and free distances for ray casting, shape (height + 2, width + 2).
 
-        `compute.rays.grid2d` walks on it.  Made once.
+        They are computed once, for `compute.rays.grid2d`.
         """
         return ray_codes(self.cells)
 
     @cached_property
     def runs(self) -> tuple[Any, Any]:
-        """The runs of cells along rows and columns for `maps.sweep.sweep2d`, made once."""
+        """The runs of equal cells along rows and columns, which a sweep takes; computed once."""
         return runs_of(self.cells)
 
     def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
-        """Cast rays to the first cell that is not free, the map edge or `maximum` (m).
+        """Cast rays to the first cell that is not free, the edge of the map or `maximum` (m).
 
-        Shapes (..., 2) broadcast against each other; directions need not be unit vectors.
-        `walls` are flat indices (row · width + column) of occupied or unknown cells.
+        Shapes (..., 2) of origins (m) and directions broadcast against each other.  Directions may
+        have any length.
+
+        Returns:
+            The hits.  `walls` are flat indices (row · width + column) of occupied or unknown cells.
         """
         from isovist.compute import cast_rays_2d
 

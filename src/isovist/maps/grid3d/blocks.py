@@ -29,7 +29,7 @@ class BlockGrid:
     """A 3D grid of `Cell` codes that is stored in blocks of 16³ cells.
 
     Attributes:
-        index: Row of each block in the table, int32, shape (z, y, x) in blocks.  Read-only.
+        index: Row of the table that holds each block, int32, shape (z, y, x) in blocks. Read-only.
         table: Codes, uint8, shape (rows, 16, 16, 16).  Read-only.
         shape: (levels, rows, columns) in cells.
     """
@@ -88,7 +88,7 @@ class BlockGrid:
 
     @property
     def parts(self) -> tuple[NDArray[np.int32], NDArray[np.uint8], IntArray]:
-        """The index, the table and the size along z, y, x, in the form kernels take."""
+        """The index, the table, and the size along z, y and x, as kernels take them."""
         return self.index, self.table, np.array(self.shape)
 
     @property
@@ -116,9 +116,12 @@ class BlockGrid:
         return self._inside(OCCUPIED)
 
     def surface(self, *, corners: bool = False) -> tuple[IntArray, NDArray[np.uint8]]:
-        """Return flat indices, ascending, and codes of non-free cells with a face to a free cell.
+        """Return the non-free cells that have a face to a free cell.
 
-        With `corners`, also of cells that share only an edge or a corner with one.
+        With `corners`, cells that share only an edge or a corner with a free cell count too.
+
+        Returns:
+            Their flat indices, ascending, and their codes.
         """
         table = self.faces(corners)
         flat = [
@@ -130,10 +133,7 @@ class BlockGrid:
         return cells[order], codes[order]
 
     def faces(self, corners: bool) -> NDArray[np.uint8]:
-        """Return the table with every code set to 0 where a cell has no face to a free cell.
-
-        See `surface`.
-        """
+        """Return the table, with 0 for each cell without a face to a free cell (see `surface`)."""
         from isovist.compute import surface_cells
 
         out = np.zeros_like(self.table)
@@ -141,7 +141,7 @@ class BlockGrid:
         return out
 
     def array(self, low: int = 0, high: int | None = None) -> NDArray[np.uint8]:
-        """Return codes of levels `low` to before `high`, shape (levels, rows, columns)."""
+        """Return the codes of levels `low` to `high` − 1, shape (levels, rows, columns)."""
         levels, rows, columns = self.shape
         high = levels if high is None else min(high, levels)
         _, y, x = self.index.shape
@@ -156,7 +156,7 @@ class BlockGrid:
         return cells
 
     def crop(self, rows: slice, columns: slice) -> "BlockGrid":
-        """Return a grid of some rows and columns, with all levels."""
+        """Return the part of the grid with the given rows and columns, and all levels."""
         block_slices, cell_slices = [], []
         for part in (rows, columns):
             first = part.start // BLOCK_SIDE
@@ -183,7 +183,11 @@ class BlockGrid:
 
 
 def blocks_of(shape: tuple[int, ...]) -> Shape:
-    """Return the number of blocks of a grid along z, y and x, or raise an error if too many."""
+    """Return the number of blocks of a grid along z, y and x.
+
+    Raises:
+        InputError: If the grid has too many blocks.
+    """
     z, y, x = (-(-n // BLOCK_SIDE) for n in shape)
     if float(z) * y * x > MAX_BLOCKS:
         levels, rows, columns = shape

@@ -21,7 +21,10 @@ SETTINGS = BuildingFloorSettings()
 
 
 def building_floors(world: VoxelMap) -> dict[str, VoxelMap]:
-    """Return the floors of a building map by name, from below: "floor 1", "floor 2", ...
+    """Split the map of a building into its floors, from the lowest: "floor 1", "floor 2", …
+
+    Returns:
+        The map of each floor by name.
 
     Raises:
         InputError: If the map is not 3D, or has no floor with room above it.

@@ -21,7 +21,7 @@ per cell, and rays through blocks take more than twice the time."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DenseGrid:
-    """A 3D grid that stores the `Cell` codes of all cells, with the methods of `BlockGrid`.
+    """A 3D grid that stores the `Cell` code of every cell; it has the methods of `BlockGrid`.
 
     Attributes:
         cells: Codes, uint8, shape (levels, rows, columns).  Read-only.
@@ -56,24 +56,28 @@ class DenseGrid:
         return np.flatnonzero(self.cells.ravel() == OCCUPIED)
 
     def surface(self, *, corners: bool = False) -> tuple[IntArray, NDArray[np.uint8]]:
-        """Return flat indices, ascending, and codes of non-free cells with a face to a free cell.
+        """Return the non-free cells that have a face to a free cell.
 
-        With `corners`, also of cells that share only an edge or a corner with one.
+        With `corners`, cells that share only an edge or a corner with a free cell count too.
+
+        Returns:
+            Their flat indices, ascending, and their codes.
         """
         codes = (self.cells * neighbours(self.cells == FREE, corners=corners)).ravel()
         flat = np.flatnonzero(codes)
         return flat, codes[flat]
 
     def array(self, low: int = 0, high: int | None = None) -> NDArray[np.uint8]:
-        """Return codes of levels `low` to before `high`, shape (levels, rows, columns)."""
+        """Return the codes of levels `low` to `high` − 1, shape (levels, rows, columns)."""
         return self.cells[low:high]
 
     def crop(self, rows: slice, columns: slice) -> "DenseGrid":
-        """Return a grid of some rows and columns, with all levels."""
+        """Return the part of the grid with the given rows and columns, and all levels."""
         return DenseGrid(readonly(self.cells[:, rows, columns].copy()))
 
 
 Grid = DenseGrid | BlockGrid
+"""A 3D grid of cells, stored densely or in blocks."""
 
 
 def grid_of_cells(cells: NDArray[np.uint8]) -> Grid:

@@ -26,14 +26,14 @@ NO_DISTANCES = readonly(np.empty((0, 0, 0), dtype=np.float32))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RayGrid:
-    """The 3D grid that rays are cast in (`compute.rays.grid3d`).
+    """A 3D grid prepared for ray casting (`compute.rays.grid3d`).
 
     Attributes:
-        index: Row of each block, or −b if all blocks nearer than b are free.  Read-only.
-        table: Codes, uint8, shape (rows, 16, 16, 16).  Read-only.
+        index: Row of the table that holds each block, or −b if all blocks nearer than b are free.
+            Read-only.
+        table: Codes, uint8, shape (rows, 16, 16, 16); empty if `dense` is used.  Read-only.
         shape: (levels, rows, columns) in cells.
-        dense: Codes of all cells with a border of one; empty if they are in the table, which else
-            is empty.  Read-only.
+        dense: Codes of all cells with a border of one cell; empty if the table is used.  Read-only.
     """
 
     index: NDArray[np.int32]
@@ -45,14 +45,14 @@ class RayGrid:
 
     @classmethod
     def from_grid(cls, grid: Grid) -> "RayGrid":
-        """Make the ray-casting grid of a grid of `Cell` codes."""
+        """Prepare a grid of `Cell` codes for ray casting."""
         if isinstance(grid, DenseGrid):
             return cls.from_dense(ray_codes(grid.cells), grid.shape)
         return cls._by_blocks(grid)
 
     @classmethod
     def from_dense(cls, dense: NDArray[np.uint8], shape: Shape) -> "RayGrid":
-        """Make a ray-casting grid from the codes of all cells with a border of one."""
+        """Make a ray-casting grid from the codes of all cells, with a border of one cell."""
         return cls(NO_INDEX, NO_TABLE, shape, dense)
 
     @classmethod
@@ -72,21 +72,21 @@ class RayGrid:
 
     @property
     def parts(self) -> Any:
-        """The arrays of the grid, in the form `compute.grids.fields` takes."""
+        """The arrays of the grid, as `compute.grids.fields` takes them."""
         return self.dense if self.dense.size else (self.index, self.table, np.array(self.shape))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WallDistances:
-    """The distance of each cell to the nearest wall that borders free space, near walls.
+    """The distance of each cell to the nearest wall next to free space, stored near walls only.
 
     Attributes:
-        index: Row of each block in the table, int32; 0 where no wall is near.  Read-only.
-        table: Distances by number (`roots`), uint8, shape (rows, 17, 17, 17).  Read-only.
+        index: Row of the table that holds each block, int32; 0 where no wall is near.  Read-only.
+        table: Distances as indices of `roots`, uint8, shape (rows, 17, 17, 17); empty if `dense` is
+            used.  Read-only.
         shape: (levels, rows, columns) in cells.
         limit: Largest distance in the table, in cells.
-        dense: Distances of all cells; empty if they are in the table, which else is empty.
-            Read-only.
+        dense: Distances of all cells; empty if the table is used.  Read-only.
     """
 
     index: NDArray[np.int32]
@@ -99,14 +99,14 @@ class WallDistances:
 
     @classmethod
     def from_grid(cls, grid: Grid, limit: int) -> "WallDistances":
-        """Compute the wall distances of a grid of `Cell` codes, by blocks up to `limit` cells."""
+        """Compute the wall distances of a grid of `Cell` codes, up to `limit` cells."""
         if isinstance(grid, BlockGrid):
             return cls._by_blocks(grid, limit)
         return cls.from_dense(distance_to_walls(grid.cells), grid.shape)
 
     @classmethod
     def from_dense(cls, dense: Float32Array, shape: Shape) -> "WallDistances":
-        """Make the object from the distances of all cells."""
+        """Make wall distances from the distances of all cells."""
         return cls(NO_INDEX, NO_TABLE, shape, 0, dense)
 
     @classmethod
@@ -145,14 +145,14 @@ class WallDistances:
 
     @property
     def parts(self) -> Any:
-        """The arrays of the distances, in the form `compute.grids.fields` takes."""
+        """The arrays of the distances, as `compute.grids.fields` takes them."""
         if self.dense.size:
             return self.dense
         return self.index, self.table, np.array(self.shape), self.roots
 
     @property
     def roots(self) -> Float32Array:
-        """The distances in cells that the numbers in the table stand for, shape (256,)."""
+        """The distance in cells that each number of the table means, shape (256,)."""
         values = storable_squares(self.limit)
         return np.sqrt(np.pad(values, (0, 256 - len(values)), mode="edge")).astype(np.float32)
 

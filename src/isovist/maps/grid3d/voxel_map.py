@@ -50,9 +50,9 @@ class VoxelMap:
     """A 3D voxel map of free, occupied and unknown cells.
 
     Attributes:
-        grid: `Cell` codes, along z, y and x.
-        resolution: Side of a cell in m.
-        corner: (x, y, z) of the corner of cell (0, 0, 0) with the smallest coordinates, in m.
+        grid: Grid of `Cell` codes, along z, y and x.
+        resolution: Side of a cell, in m.
+        corner: Smallest (x, y, z) of cell (0, 0, 0), in m.
         reflectance: Reflectance of each cell by its flat index, shape (cells,), or `None`.
     """
 
@@ -78,7 +78,17 @@ class VoxelMap:
         *,
         reflectance: ArrayLike | None = None,
     ) -> "VoxelMap":
-        """Make a map from `Cell` codes, shape (levels, rows, columns), along z, y and x."""
+        """Make a map from an array of `Cell` codes.
+
+        Args:
+            cells: `Cell` codes along z, y and x, shape (levels, rows, columns).
+            resolution: Side of a cell, in m.
+            corner: Smallest (x, y, z) of cell (0, 0, 0), in m.
+            reflectance: Reflectance of each cell by its flat index, shape (cells,), or `None`.
+
+        Raises:
+            InputError: If a code or a shape is not valid, or no cell is free.
+        """
         codes = np.asarray(cells)
         if codes.ndim != 3 or codes.size == 0:
             raise InputError.about(
@@ -99,17 +109,21 @@ class VoxelMap:
         rest: Cell = Cell.FREE,
         min_points: int = 1,
     ) -> "VoxelMap":
-        """Make a map from a cloud of points on surfaces, shape (k, 3), in m.
+        """Make a map from a cloud of points on surfaces.
 
-        Cells are aligned with the multiples of the resolution; the block has a border of one cell.
+        Cell faces lie at multiples of the resolution.  The map has a border of one cell around the
+        points.
 
         Args:
-            points: The cloud.
-            resolution: Side of a cell in m.
+            points: The points, shape (k, 3), in m.
+            resolution: Side of a cell, in m.
             reflectance: One value per point, shape (k,); a cell has the mean of its points.
-            rest: What the cells without points are.  A cloud alone cannot tell free space from
-                the inside of walls, which rays seldom reach.
-            min_points: Number of points that make a cell occupied.
+            rest: Code of the cells without points.  A cloud alone cannot tell free space from the
+                inside of walls, which rays seldom reach.
+            min_points: Minimum number of points in an occupied cell.
+
+        Raises:
+            InputError: If the points cannot be a map.
         """
         cloud = check_points(points)
         check_length("resolution", resolution)
@@ -136,13 +150,13 @@ class VoxelMap:
 
     @classmethod
     def from_mesh(cls, mesh: "MeshMap", resolution: float) -> "VoxelMap":
-        """Make a map from a mesh: every cell that a face touches is occupied.
+        """Make a map from a mesh; every cell that touches a face is occupied.
 
-        In a closed mesh the cells outside its free space are unknown (`maps.grid3d.voxelise`).
+        If the mesh is closed, cells outside its free space are unknown (`maps.grid3d.voxelise`).
 
         Args:
-            mesh: The faces.
-            resolution: Side of a cell in m.
+            mesh: The mesh.
+            resolution: Side of a cell, in m.
         """
         from isovist.maps.grid3d.voxelise import cells_of_mesh
 
@@ -151,14 +165,14 @@ class VoxelMap:
         return cls(grid_of_cells(cells), resolution, corner, values)
 
     def with_cells(self, cells: NDArray[np.uint8]) -> "VoxelMap":
-        """Return a map with other cells but the same corner, resolution and reflectances."""
+        """Return a map with other cells, and with the same corner, resolution and reflectances."""
         return VoxelMap(grid_of_cells(cells), self.resolution, self.corner, self.reflectance)
 
     @property
     def cells(self) -> NDArray[np.uint8]:
-        """The `Cell` codes, uint8, shape (levels, rows, columns), along z, y and x.  Read-only.
+        """The `Cell` codes along z, y and x, uint8, shape (levels, rows, columns).  Read-only.
 
-        For a map in blocks each call makes a new array.
+        Each access to this property of a map in blocks makes a new array.
 
         Raises:
             InputError: If there are more than 2³⁰ cells.
@@ -183,13 +197,13 @@ class VoxelMap:
         return np.stack([self.corner, self.corner + size])
 
     def to_grid(self, points: ArrayLike) -> FloatArray:
-        """Return world points, shape (..., 3), in cell units, still in the order (x, y, z)."""
+        """Return world points (x, y, z), shape (..., 3), in units of cells."""
         return np.asarray((np.asarray(points) - self.corner) / self.resolution)
 
     def index(self, points: ArrayLike) -> IntArray:
-        """Return the flat index of each point's cell, shape (...); −1 outside the map.
+        """Return the flat index of the cell that contains each point, shape (...).
 
-        A cell owns its faces towards smaller coordinates.
+        It is −1 outside the map.  A cell includes its faces with the smaller coordinates.
         """
         place = np.floor(self.to_grid(as_points("points", points, 3)))
         levels, rows, columns = self.shape
@@ -211,14 +225,17 @@ class VoxelMap:
 
     @cached_property
     def skip(self) -> RayGrid:
-        """The grid that rays are cast in by `compute.rays.grid3d`.  Made once."""
+        """The grid prepared for ray casting, for `compute.rays.grid3d`; computed once."""
         return RayGrid.from_grid(self.grid)
 
     def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
-        """Cast rays to the first cell that is not free, the map edge or `maximum` (m).
+        """Cast rays to the first cell that is not free, the edge of the map or `maximum` (m).
 
-        Shapes (..., 3) broadcast against each other; directions need not be unit vectors.
-        `walls` are flat indices of occupied or unknown cells.
+        Shapes (..., 3) of origins (m) and directions broadcast against each other.  Directions may
+        have any length.
+
+        Returns:
+            The hits.  `walls` are flat indices of occupied or unknown cells.
         """
         from isovist.compute import cast_rays_3d, cast_rays_by_blocks
 
@@ -268,7 +285,11 @@ def _sum_by_cell(flat: IntArray, values: FloatArray, shape: Shape) -> FloatArray
 
 
 def check_points(points: ArrayLike) -> FloatArray:
-    """Return a cloud as points, shape (k, 3), in m, or raise an error if it cannot be a map."""
+    """Check a cloud and return its points, shape (k, 3), in m.
+
+    Raises:
+        InputError: If the points cannot be a map.
+    """
     p = np.asarray(points, dtype=np.float64)
     if p.ndim != 2 or p.shape[1] != 3:
         raise InputError.about("points", f"must have shape (any, 3), got {p.shape}.")

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 NO_DIRECTION = 255  # the ending that `compute.rays.mesh` writes for a ray without a direction
 Free = Literal["inside", "outside", "everywhere"]
+"""The free points of a mesh: "inside", "outside" or "everywhere"."""
 Backend = Literal["own", "open3d"]
 # Centre, half the size, corners, normals and groups of the faces, boxes, size of the stack.
 Hierarchy = tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray, Float32Array, int]
@@ -46,16 +47,22 @@ MAX_COORDINATE = 1e9
 @accept_old_names
 @dataclass(frozen=True, eq=False)
 class MeshMap:
-    """A 3D map of triangles and the free space between them.
+    """A 3D map of triangles, and the free space between them.
 
     Attributes:
-        vertices: Shape (v, 3), in m.  Read-only.
-        faces: Three vertices each, shape (m, 3).  Read-only.
-        free: Free points: those inside or outside the closed mesh, or everywhere.
+        vertices: Corners of the triangles, shape (v, 3), in m.  Read-only.
+        faces: Three vertices of each triangle, shape (m, 3).  Read-only.
+        free: Free points: those "inside" or "outside" the closed mesh, or "everywhere".
         reflectance: Reflectance of each face, shape (m,), or `None`.  Read-only.
-        attribute: A surface attribute at each vertex, linear on the faces, shape (v,), or
-            `None`.  Read-only.
-        backend: Caster of the rays: "own", or "open3d"; see `using`.
+        attribute: A surface attribute at each vertex, linear on the faces, shape (v,), or `None`.
+            Read-only.
+        backend: Ray caster, "own" or "open3d"; see `using`.
+
+    Examples:
+        >>> import isovist as iv
+        >>> hall = iv.MeshMap.box([0.0, 0.0, 0.0], [8.0, 6.0, 3.0])
+        >>> float(hall.cast([4.0, 3.0, 1.0], [1.0, 0.0, 0.0]).ranges)
+        4.0
     """
 
     vertices: FloatArray
@@ -75,18 +82,20 @@ class MeshMap:
         reflectance: ArrayLike | None = None,
         attribute: ArrayLike | None = None,
     ) -> "MeshMap":
-        """Make a mesh from vertices, shape (v, 3), in m, and faces, shape (m, 3).
+        """Make a mesh from vertices and faces.
 
         Args:
-            vertices: The corners; faces are neighbours if they share vertices.
-            faces: Three vertices each, in either orientation.
-            free: Which points are free.  By default "inside" when the mesh is closed, else
-                "everywhere".
+            vertices: Corners of the triangles, shape (v, 3), in m.  Faces are neighbours if they
+                share vertices.
+            faces: Three vertices of each triangle in either orientation, shape (m, 3).
+            free: Free points: "inside", "outside" or "everywhere".  By default "inside" if the mesh
+                is closed, else "everywhere".
             reflectance: One value per face.
             attribute: One value per vertex.
 
         Raises:
-            InputError: If an array has a wrong shape, or the mesh is empty or not closed.
+            InputError: If an array has a wrong shape, the mesh is empty, or it must be closed and
+                is not.
         """
         v = np.array(_finite_vertices(vertices))
         f = checked_faces(faces, len(v))
@@ -117,9 +126,9 @@ class MeshMap:
     def from_triangles(
         cls, triangles: ArrayLike, *, free: Free | None = None, reflectance: ArrayLike | None = None
     ) -> "MeshMap":
-        """Make a mesh from corners of triangles, shape (m, 3, 3), in m.
+        """Make a mesh from the corners of triangles, shape (m, 3, 3), in m.
 
-        Corners with equal coordinates are one vertex.
+        Equal corners become one vertex.
         """
         t = np.asarray(triangles, dtype=np.float64)
         if t.ndim != 3 or t.shape[1:] != (3, 3):
@@ -132,11 +141,11 @@ class MeshMap:
     def box(
         cls, low: ArrayLike, high: ArrayLike, *, reflectance: ArrayLike | None = None
     ) -> "MeshMap":
-        """Make an axis-parallel box between two corners, in m.
+        """Make a mesh of a box with sides parallel to the axes.
 
         Args:
-            low: Corner with the smallest coordinates, shape (3,).
-            high: Corner with the largest coordinates, shape (3,).
+            low: Corner with the smallest coordinates, shape (3,), in m.
+            high: Corner with the largest coordinates, shape (3,), in m.
             reflectance: One value per side in the order x low, x high, y low, …, shape (6,).
         """
         a, b = as_floats("low", low, (3,)), as_floats("high", high, (3,))
@@ -159,15 +168,15 @@ class MeshMap:
     def extrude(
         cls, plan: "SegmentMap", low: float, high: float, *, caps: float = 0.0
     ) -> "MeshMap":
-        """Make a mesh from a 2D plan with walls from `low` to `high` (m), floor and ceiling.
+        """Make a mesh from a 2D plan by giving its walls a height, with a floor and a ceiling.
 
-        A plan without free space of its own gets neither floor nor ceiling.
+        If the plan has no free space of its own, there is no floor and no ceiling.
 
         Args:
             plan: The walls.
-            low: Height of the floor.
-            high: Height of the ceiling.
-            caps: Reflectance of floor and ceiling, when the walls of the plan have one.
+            low: Height of the floor, in m.
+            high: Height of the ceiling, in m.
+            caps: Reflectance of floor and ceiling, if the walls of the plan have one.
         """
         from isovist.maps.surfaces.solids import extruded
 
@@ -184,14 +193,15 @@ class MeshMap:
     def from_heights(
         cls, heights: ArrayLike, spacing: float, corner: ArrayLike = (0.0, 0.0)
     ) -> "MeshMap":
-        """Make a mesh from a height field on a lattice, with two faces per cell.
+        """Make a mesh from a height field on a grid, with two faces per cell.
 
-        The heights are its attribute.
+        The heights are also the attribute of the mesh.
 
         Args:
-            heights: z at row i and column j, shape (rows, columns), in m; rows run along y.
-            spacing: Distance of the lattice points in m.
-            corner: (x, y) of row 0 and column 0.
+            heights: z at row i and column j, shape (rows, columns), in m; the row number grows with
+                y.
+            spacing: Distance between grid points, in m.
+            corner: (x, y) of row 0 and column 0, in m.
         """
         from isovist.maps.surfaces.solids import lattice_faces
 
@@ -207,7 +217,10 @@ class MeshMap:
 
     @classmethod
     def join(cls, meshes: Sequence["MeshMap"], *, free: Free | None = None) -> "MeshMap":
-        """Join several meshes into one; reflectance and attribute stay if all meshes have them."""
+        """Join meshes into one.
+
+        The result has reflectances or an attribute only if all meshes have them.
+        """
         if len(meshes) == 0:
             raise InputError.about("meshes", "must not be empty.", code="missing")
         starts = np.cumsum([0] + [len(mesh.vertices) for mesh in meshes])
@@ -245,7 +258,10 @@ class MeshMap:
 
     @cached_property
     def normals(self) -> FloatArray:
-        """The unit normals, shape (m, 3), of counter-clockwise faces; zero if without area."""
+        """The unit normal of each face, shape (m, 3); zero for a face without area.
+
+        Seen from the tip of its normal, a face is counter-clockwise.
+        """
         twice = 2.0 * self.areas[:, None]
         return readonly(np.divide(self._cross, twice, out=np.zeros_like(twice * self._cross),
                                   where=twice > 0.0))  # fmt: skip
@@ -268,7 +284,7 @@ class MeshMap:
 
     @cached_property
     def edges(self) -> Edges:
-        """The edges of the mesh and the faces at each."""
+        """The edges of the mesh, and the faces at each edge."""
         return Edges.of_faces(self.faces)
 
     @cached_property
@@ -304,10 +320,10 @@ class MeshMap:
         return centre, half + margin, packed, self.normals, groups, boxes[:wide_nodes], depth
 
     def using(self, backend: Backend) -> "MeshMap":
-        """Return the map with its rays cast by `backend`: our own kernel or Open3D.
+        """Return the map with its rays cast by a backend: "own" for our kernel, or "open3d".
 
-        Open3D finds the face in float32.  For a ray within rounding of an edge it may return the
-        neighbour, or no face.  The range is that of the face in float64.
+        Open3D finds the face in float32.  For a ray within rounding of an edge it may find the
+        neighbouring face, or none.  The range is always computed in float64.
         """
         if backend not in ("own", "open3d"):
             raise InputError.about("backend", f"must be own or open3d, got {backend!r}.")
@@ -323,9 +339,10 @@ class MeshMap:
         return Scene.of(self.vertices, self.faces, self.normals)
 
     def cast(self, origins: ArrayLike, directions: ArrayLike) -> Hits:
-        """Cast rays to the first face; shapes (..., 3) broadcast against each other.
+        """Cast rays to the first face they meet.
 
-        Directions need not be unit vectors.
+        Shapes (..., 3) of origins (m) and directions broadcast against each other.  Directions may
+        have any length.
         """
         o, d = as_points("origins", origins, 3), as_points("directions", directions, 3)
         if o.shape != d.shape:
@@ -348,7 +365,7 @@ class MeshMap:
         return ranges, faces, normals, endings
 
     def clearance(self, points: ArrayLike) -> FloatArray:
-        """Return the distance from each point, shape (..., 3), to the nearest face, in m."""
+        """Return the distance from each point to the nearest face, shape (...), in m."""
         p = as_points("points", points, 3)
         flat, corners = p.reshape(-1, 3), self.vertices[self.faces]
         distances = [face_distances(point, corners, self.normals).min() for point in flat]
@@ -357,7 +374,7 @@ class MeshMap:
     def contains(self, points: ArrayLike) -> BoolArray:
         """Return whether each point, shape (..., 3), lies in free space.
 
-        For a point on a face the result may be either.
+        The result for a point on a face may be either.
         """
         p = as_points("points", points, 3)
         flat = p.reshape(-1, 3)
@@ -423,7 +440,11 @@ def _finite_vertices(vertices: ArrayLike) -> FloatArray:
 
 
 def checked_faces(faces: ArrayLike, vertices: int) -> IntArray:
-    """Return faces, shape (any, 3), after a check that they name vertices 0 to `vertices` − 1."""
+    """Check faces and return them as an array of shape (m, 3).
+
+    Raises:
+        InputError: If a face refers to a vertex outside 0 to `vertices` − 1.
+    """
     f = np.asarray(faces)
     if f.size == 0:
         raise InputError("The mesh is empty: it has no faces.", code="empty")

@@ -17,12 +17,12 @@ from isovist.maps.surfaces.split import split_crossings
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """The walls visible around points, counter-clockwise from the angle 0 to 2π.
+    """The pieces of wall that are visible from points, counter-clockwise from the angle 0 to 2π.
 
     Attributes:
-        angles: Where pieces begin and end, shape (P, C + 1), in rad.
-        walls: The wall that piece k shows between angles k and k + 1, −1 for none; (P, C).
-        counts: Number of pieces of each point, shape (P,).
+        angles: Angles between pieces, shape (P, C + 1), in rad.
+        walls: Wall that is visible between angles k and k + 1, −1 for none, shape (P, C).
+        counts: Number of pieces around each point, shape (P,).
     """
 
     angles: FloatArray
@@ -32,16 +32,24 @@ class Pieces:
 
 @dataclass(frozen=True, eq=False)
 class SegmentMap:
-    """A 2D map of line segments as walls, and the free space between them.
+    """A 2D map of straight walls, and the free space between them.
 
     Attributes:
         walls: Ends (x0, y0, x1, y1) of walls that meet only at their ends, shape (m, 4), in m.
             Read-only.
-        parents: For each wall, the given segment it is part of, shape (m,).  Read-only.
-        free: Free space, or `None` when every point off the walls counts as free.
+        parents: Index of the given segment that each wall is a part of, shape (m,).  Read-only.
+        free: Free space, or `None` if every point off the walls is free.
         reflectance: Reflectance of each wall, shape (m,), or `None`.  Read-only.
-        attribute: A surface attribute at both ends of each wall, linear between them, shape
-            (m, 2), or `None`.  Read-only.
+        attribute: A surface attribute at both ends of each wall, linear between them, shape (m, 2),
+            or `None`.  Read-only.
+
+    Examples:
+        >>> import isovist as iv
+        >>> room = iv.SegmentMap.room(6.0, 4.0, pillars=[(2.0, 1.0, 2.5, 1.5)])
+        >>> room.contains([[1.0, 1.0], [2.2, 1.2]]).tolist()
+        [True, False]
+        >>> float(room.cast([1.0, 2.0], [1.0, 0.0]).ranges)
+        5.0
     """
 
     walls: FloatArray
@@ -59,11 +67,11 @@ class SegmentMap:
         reflectance: ArrayLike | None = None,
         attribute: ArrayLike | None = None,
     ) -> "SegmentMap":
-        """Make a map from ends of walls, shape (m, 2, 2) or (m, 4), in m; split crossing walls.
+        """Make a map from the ends of walls; walls that cross are split.
 
         Args:
-            segments: The walls.
-            free: Free space.  Without it, the regions that the walls enclose are free; if they
+            segments: Ends of the walls, shape (m, 2, 2) or (m, 4), in m.
+            free: Free space.  Without it, the regions that the walls enclose are free.  If they
                 enclose none, every point off the walls is free.
             reflectance: One value per given segment.
             attribute: Two values per given segment, at its ends, shape (m, 2).
@@ -107,12 +115,18 @@ class SegmentMap:
         obstacles: Sequence[ArrayLike] = (),
         walls: ArrayLike | None = None,
     ) -> "SegmentMap":
-        """Make a map from outlines of rooms and obstacles, which become walls, and thin walls.
+        """Make a map from outlines of rooms and obstacles, and from thin walls.
 
         Args:
-            rooms: Corners of each outline, shape (k, 2); free space is inside.
-            obstacles: Corners of each obstacle, shape (k, 2); free space is outside.
-            walls: Ends of thin walls, shape (m, 2, 2).
+            rooms: Corners of each outline, shape (k, 2), in m; free space is inside.
+            obstacles: Corners of each obstacle, shape (k, 2), in m; free space is outside.
+            walls: Ends of thin walls, shape (m, 2, 2), in m.
+
+        Examples:
+            >>> import isovist as iv
+            >>> l_shape = [(0, 0), (7, 0), (7, 3), (4, 3), (4, 5), (0, 5)]
+            >>> bool(iv.SegmentMap.from_polygons([l_shape]).contains([6.0, 4.0]))
+            False
         """
         if len(rooms) == 0:
             raise InputError.about("rooms", "must hold at least one outline.", code="missing")
@@ -135,13 +149,13 @@ class SegmentMap:
         walls: ArrayLike | None = None,
         pillars: Sequence[tuple[float, float, float, float]] = (),
     ) -> "SegmentMap":
-        """Make a rectangular room [0, width] × [0, height], in m.
+        """Make a rectangular room from (0, 0) to (width, height).
 
         Args:
             width: Size along x, in m.
             height: Size along y, in m.
-            walls: Ends of thin walls, shape (m, 2, 2).
-            pillars: Boxes (x0, y0, x1, y1).
+            walls: Ends of thin walls, shape (m, 2, 2), in m.
+            pillars: Boxes (x0, y0, x1, y1), in m.
         """
         if not (width > 0.0 and height > 0.0):
             raise InputError(
@@ -183,7 +197,7 @@ class SegmentMap:
 
     @cached_property
     def normals(self) -> FloatArray:
-        """The unit normal of each wall, shape (m, 2); which side it points to has no meaning."""
+        """The unit normal of each wall, shape (m, 2), on either side."""
         d = self.walls[:, 2:] - self.walls[:, :2]
         return readonly(np.stack([d[:, 1], -d[:, 0]], axis=1) / np.hypot(d[:, 0], d[:, 1])[:, None])
 
@@ -198,10 +212,10 @@ class SegmentMap:
         return readonly(np.abs(np.diff(self.attribute)[:, 0]) / np.hypot(x1 - x0, y1 - y0))
 
     def cast(self, origins: ArrayLike, directions: ArrayLike) -> Hits:
-        """Cast rays and return where each first meets a wall.
+        """Cast rays and return where each ray first meets a wall.
 
         Args:
-            origins: Shape (..., 2), in m.
+            origins: Start points, shape (..., 2), in m.
             directions: Unit vectors, shape (..., 2).
         """
         from isovist.compute import cast_walls
@@ -224,7 +238,7 @@ class SegmentMap:
         return Hits(ranges, wall, normals, endings).reshaped(shape)
 
     def see(self, points: FloatArray) -> Pieces:
-        """Return the walls visible from each point, shape (P, 2), around the full circle."""
+        """Return the walls visible around each point, shape (P, 2)."""
         from isovist.compute import see_pieces
 
         capacity = 64

@@ -28,6 +28,7 @@ from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.grid3d.voxel_map import VoxelMap
 
 Transform = Literal["linear", "logarithmic", "saturating"]
+"""Name of a function of the range, as in `sensing.signals.Range`."""
 TRANSFORMS: tuple[Transform, ...] = ("linear", "logarithmic", "saturating")
 MEASURED_ENDINGS = (Ending.WALL, Ending.MAXIMUM)
 # Directions are swept 64 at a time, so that F is read and written less often; fewer, but at least
@@ -37,7 +38,7 @@ BLOCK_BYTES = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class MapPart:
-    """The position of a map in a larger map, for sums with the bits of the larger map.
+    """The position of a map inside a larger map, so that its sums equal those of the larger map.
 
     Attributes:
         first: Index of the first cell of the part along each axis of the larger map.
@@ -50,7 +51,7 @@ class MapPart:
     blocks: tuple[int, ...]
 
     def before(self, axis: int, size: int, along: FloatArray) -> IntArray:
-        """Return how many cells of the larger map come before this part, per direction, (s,)."""
+        """Return the number of cells of the larger map before this part, for each direction."""
         after = self.full_shape[axis] - self.first[axis] - size
         return np.where(along > 0.0, self.first[axis], after).astype(np.int64)
 
@@ -60,10 +61,10 @@ class RangeSum:
     """The transform, limit and endings of the ranges in equation (1).
 
     Attributes:
-        transform: Function f of the range in m, as in `sensing.signals.Range`.
+        transform: Name of the function f of the range, as in `sensing.signals.Range`.
         scale: Scale of f in m, for "logarithmic" and "saturating".
-        maximum: Longest range in m.
-        endings: Endings of rays that count.
+        maximum: Longest range, in m.
+        endings: Endings of the rays that count.
     """
 
     transform: Transform = "linear"
@@ -72,7 +73,7 @@ class RangeSum:
     endings: tuple[Ending, ...] = MEASURED_ENDINGS
 
     def signal(self, world: OccupancyMap | VoxelMap) -> RaySignal:
-        """Return this as a request to a backend, after a check of the values."""
+        """Return the sum as a request to a backend, after a check of its values."""
         if self.transform not in TRANSFORMS:
             raise InputError.about(
                 "transform", f"must be one of {', '.join(TRANSFORMS)}, got {self.transform}."
@@ -83,7 +84,7 @@ class RangeSum:
 
 
 def free_nodes(world: OccupancyMap, stride: int) -> tuple[IntArray, IntArray]:
-    """Return rows and columns of the free cells among every `stride`-th one, in row order."""
+    """Return rows and columns of the free cells in every `stride`-th row and column."""
     if stride < 1:
         raise InputError.about("stride", f"must be at least 1 cell, got {stride}.")
     first = stride // 2
@@ -140,11 +141,11 @@ def describe_field(
     Args:
         world: The map.
         angles: Directions in the world frame in rad, shape (S,).
-        weights: W, shape (S, n), quadrature weights included.
-        nodes: Rows and columns of free cells, as by `free_nodes`.
-        ranges: How ranges are summed.
-        part: Position of the map in a larger one.  Nodes farther from its edges than twice the
-            longest range then have the bits that they have in the larger map.
+        weights: Weights W, including those of the quadrature, shape (S, n).
+        nodes: Rows and columns of free cells, as `free_nodes` returns them.
+        ranges: Transform and limit of the ranges.
+        part: Position of the map in a larger one. Nodes farther from its edges than twice the
+            longest range then have the same bits as in the larger map.
 
     Raises:
         InputError: If an argument has a wrong shape or value, or a node is not free.
@@ -172,7 +173,7 @@ def describe_field(
 
 
 def without_negligible(weights: FloatArray) -> Float32Array:
-    """Return weights as float32, with zero for those too small to affect any sum.
+    """Return weights as float32, with 0 instead of weights too small to affect a sum.
 
     Products with subnormal numbers take ten times as long as others.
     """
@@ -276,7 +277,7 @@ def _axes(
 
 
 def direction_blocks_2d(world: OccupancyMap, rows: IntArray, columns: IntArray) -> tuple[int, int]:
-    """Return the number of directions summed together along rows and along columns (`MapPart`)."""
+    """Return the number of directions summed together, along rows and along columns."""
     each = zip((rows, columns), world.shape[::-1], strict=True)
     first, second = (_block(np.unique(majors).size, width, rows.size) for majors, width in each)
     return first, second

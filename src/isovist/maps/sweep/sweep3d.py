@@ -27,7 +27,7 @@ LAYERS = 16  # layers whose ranges are written together: as many as fill a cache
 
 
 def free_voxels(world: VoxelMap, stride: int = 1, heights: ArrayLike | None = None) -> IntArray:
-    """Return flat indices of free cells among every `stride`-th one along x and y.
+    """Return flat indices of the free cells in every `stride`-th row and column.
 
     Args:
         world: The map.
@@ -74,7 +74,7 @@ class VoxelSweep:
         """Prepare a sweep over distinct free cells, given by flat index, shape (nodes,).
 
         With `part`, nodes farther from the edges of the map than twice the longest range have the
-        bits that they have in the larger map.
+        same bits as in the larger map.
         """
         index = np.asarray(nodes)
         if index.ndim != 1 or index.size == 0 or not np.issubdtype(index.dtype, np.integer):
@@ -115,8 +115,8 @@ class VoxelSweep:
 
         Args:
             directions: Vectors in the world frame, shape (S, 3).
-            weights: W, shape (S, n), quadrature weights included.
-            ranges: How ranges are summed.
+            weights: Weights W, including those of the quadrature, shape (S, n).
+            ranges: Transform and limit of the ranges.
 
         Raises:
             InputError: If an argument has a wrong shape or value.

@@ -24,14 +24,14 @@ from isovist.sensing.settings import GroundSettings
 SETTINGS = GroundSettings()
 MAX_SLOPE = float(np.tan(np.radians(SETTINGS.max_slope_deg)))
 MIN_TILT = float(np.radians(SETTINGS.min_tilt_deg))
-"""Ground that is tilted by less, in rad, counts as level."""
+"""Tilt of the ground in rad below which the ground counts as level."""
 ROUNDING = 1e-9
 """Roll and pitch of a motion below this, in rad, are rounding errors."""
 
 
 @once_for_each
 def fit_ground(scan: CloudScan) -> FloatArray | None:
-    """Return the ground plane (a, b, c) of (1) in the level frame, or `None` if none is seen."""
+    """Return the ground plane (a, b, c) of (1) in the level frame, or `None` if there is none."""
     points = scan.level_points
     is_low = points[:, 2] < SETTINGS.max_height_m
     points = points[is_low & (np.hypot(points[:, 0], points[:, 1]) < SETTINGS.max_distance_m)]
@@ -82,9 +82,13 @@ def _random_planes(lowest: FloatArray, A: FloatArray) -> FloatArray:
 
 
 def level_by_ground(scan: CloudScan) -> tuple[CloudScan, float]:
-    """Level a scan by its ground; return it with the angle by which it was turned, in rad.
+    """Level a scan by its ground.
 
-    Roll and pitch of the robot change, the points do not.  A scan without ground stays as it is.
+    Roll and pitch of the scan change, its points do not.  A scan without ground is returned
+    unchanged.
+
+    Returns:
+        The scan, and the angle by which it was rotated, in rad.
     """
     plane = fit_ground(scan)
     if plane is None:
@@ -106,7 +110,7 @@ def level_with(scan: CloudScan, up: FloatArray) -> tuple[CloudScan, float]:
 def level_by_planes(scan: ScanInput) -> list[CloudScan]:
     """Return a 3D scan levelled by each direction that its planes suggest as up.
 
-    The list is empty for a 2D scan, a sequence, and a scan with roll and pitch.
+    The list is empty for a 2D scan, a sequence, and a scan with known roll and pitch.
     """
     if not isinstance(scan, CloudScan) or (scan.roll, scan.pitch) != (0.0, 0.0):
         return []
@@ -116,7 +120,7 @@ def level_by_planes(scan: ScanInput) -> list[CloudScan]:
 
 
 def level_scan(scan: Scan | CloudScan) -> Scan | CloudScan:
-    """Return a 3D scan without roll and pitch levelled by its ground; any other scan unchanged."""
+    """Level a 3D scan without roll and pitch by its ground; return other scans unchanged."""
     if not isinstance(scan, CloudScan) or (scan.roll, scan.pitch) != (0.0, 0.0):
         return scan
     flat, angle = level_by_ground(scan)
@@ -124,9 +128,9 @@ def level_scan(scan: Scan | CloudScan) -> Scan | CloudScan:
 
 
 def level_scans(scan: ScanInput) -> ScanInput:
-    """Level a scan, or each scan of a sequence, by its ground (`level_scan`).
+    """Level a scan, or each scan of a sequence, by its ground (see `level_scan`).
 
-    Motions of a sequence that have no tilt become motions between the tilted frames.
+    Level motions of a sequence become motions between the tilted frames of the robot.
     """
     if not isinstance(scan, ScanSequence):
         return level_scan(scan)

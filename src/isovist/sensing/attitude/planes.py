@@ -25,7 +25,7 @@ SAME_DIRECTION = float(np.cos(np.radians(SETTINGS.same_direction_deg)))
 
 
 def plane_normals(scan: CloudScan) -> FloatArray:
-    """Return normals of the planes with most votes, in the frame of the sensor, shape (k, 3)."""
+    """Return the normals of the largest planes, in the frame of the sensor, shape (k, 3)."""
     normals, votes = _patch_votes(scan)
     is_same = (np.abs(normals @ normals.T) > SAME_PLANE).astype(np.float64)
     min_votes = SETTINGS.min_vote_share * votes.sum()
@@ -63,7 +63,10 @@ def _patch_votes(scan: CloudScan) -> tuple[FloatArray, FloatArray]:
 
 
 def up_directions(scan: CloudScan) -> FloatArray:
-    """Return unit vectors that may point up, in the sensor frame, shape (2k, 3); may be none."""
+    """Return unit vectors that may point up, in the frame of the sensor, shape (2k, 3).
+
+    There may be none.
+    """
     normals = plane_normals(scan)
     across = [np.cross(a, b) for a, b in combinations(normals[: SETTINGS.max_walls], 2)]
     lengths = [float(np.linalg.norm(axis)) for axis in across]

@@ -25,11 +25,20 @@ class Lidar:
     Attributes:
         field_of_view: Field of view in rad; 2π is a full turn.
         beams: Number of beams.
-        range_max: Beams that would be longer return nothing, in m.
+        range_max: Maximum range in m; longer beams return nothing.
         noise: Standard deviation of a range, in m.
-        clutter: Share of beams that something unmapped cuts short.
-        range_min: Shortest range it reports, in m.
+        clutter: Share of beams that end early at something that is not on the map.
+        range_min: Minimum range, in m.
         spinning: The class of 3D lidars: `Lidar.spinning(32, range_max=20.0)` makes one.
+
+    Examples:
+        >>> import isovist as iv
+        >>> import numpy as np
+        >>> room = iv.SegmentMap.room(6.0, 4.0)
+        >>> lidar = iv.Lidar(beams=4, range_max=10.0, noise=0.0)
+        >>> scan = lidar.scan(room, iv.Pose(1.0, 2.0), np.random.default_rng(0))
+        >>> scan.distances.round(3).tolist()
+        [1.0, 2.0, 5.0, 2.0]
     """
 
     field_of_view: float = 2.0 * np.pi
@@ -48,9 +57,18 @@ class Lidar:
         check_faults(self)
 
     def scan(self, world: Map, pose: AnyPose, rng: np.random.Generator) -> Scan:
-        """Simulate a scan of a map from `pose`; rays that end in no wall return nothing.
+        """Simulate a scan of a map.
 
-        Where the map has reflectances, the returns have intensities; clutter has a random one.
+        Where the map has reflectances, the returns have intensities.  A beam that meets no wall
+        returns nothing.
+
+        Args:
+            world: A 2D map.
+            pose: T_world_sensor, in free space.
+            rng: Source of the random noise.
+
+        Raises:
+            InputError: If the sensor is not in free space.
         """
         if not world.contains([pose.x, pose.y]):
             raise InputError(

@@ -19,13 +19,14 @@ SETTINGS = SimulationSettings()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placement:
-    """The position and attitude of simulated sensors on a map.
+    """The possible positions and attitudes of simulated sensors on a map.
 
     Attributes:
         clearance: Minimum distance to walls on all sides, in m.
         height: Height of the sensor above the floor, in m; for 3D maps only.
-        any_attitude: In 3D, turn the sensor at random; its scans do not tell the attitude.
-        max_tilt: In 3D, largest random roll and pitch, in rad; scans with a tilt do not tell it.
+        any_attitude: In 3D, whether the sensor has a random attitude; its scans give no roll and
+            pitch.
+        max_tilt: In 3D, maximum of a random roll and pitch, in rad; the scans do not give it.
         positions: Possible positions, shape (k, d), in m; those of `standing_places` if `None`.
     """
 
@@ -57,15 +58,18 @@ def random_scans(
     seed: int = 0,
     placement: Placement | None = None,
 ) -> list[tuple[AnyPose, Scan | CloudScan]]:
-    """Simulate scans at random places with random headings; return pairs of pose and scan.
+    """Simulate scans at random places with random headings.
 
     Args:
-        world: The map, which says where a sensor can stand.
-        reality: What the sensor measures, e.g. the walls of the map alone.
-        lidar: The sensor: a spinning one in 3D.
+        world: The map, which determines where a sensor can stand.
+        reality: World that the sensor measures, such as the walls of the map alone.
+        lidar: The sensor; a spinning one in 3D.
         count: Number of scans.
         seed: Seed of the random numbers.
-        placement: How the sensor stands.
+        placement: Possible positions and attitudes of the sensor.
+
+    Returns:
+        A list of pairs of pose and scan.
 
     Raises:
         InputError: If the sensor does not suit the map, or reaches a wall almost nowhere.
@@ -111,7 +115,7 @@ def _scan_at(
 
 
 def check_lidar(world: Map, lidar: Lidar | SpinningLidar) -> None:
-    """Check that the lidar is 3D for a 3D map and 2D for a 2D map."""
+    """Check that the lidar has the dimension of the map; raise an error otherwise."""
     if isinstance(lidar, SpinningLidar) != (world.dimension == 3):
         raise InputError(
             "A 3D map needs a spinning lidar (`SpinningLidar`), a 2D map a `Lidar`.",

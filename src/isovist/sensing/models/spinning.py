@@ -26,13 +26,23 @@ class SpinningLidar:
         rings: Number of beams above each other.
         low: Elevation of the lowest beam, in rad.
         high: Elevation of the highest beam, in rad.
-        azimuths: How often each beam fires in a turn, or within the field of view.
-        range_max: Beams that would be longer return nothing, in m.
+        azimuths: Number of shots of each beam per turn, or within the field of view.
+        range_max: Maximum range in m; longer beams return nothing.
         noise: Standard deviation of a range, in m.
-        clutter: Share of beams that something unmapped cuts short.
-        range_min: Shortest range it reports, in m.
-        field_of_view: Horizontal field of view in rad: 2π is a full turn; less is centred ahead, as
-            of a sensor that does not turn.
+        clutter: Share of beams that end early at something that is not on the map.
+        range_min: Minimum range, in m.
+        field_of_view: Horizontal field of view in rad; 2π is a full turn.  A smaller one is centred
+            ahead, as of a sensor that does not turn.
+
+    Examples:
+        >>> import isovist as iv
+        >>> import numpy as np
+        >>> hall = iv.MeshMap.box([0.0, 0.0, 0.0], [8.0, 6.0, 3.0])
+        >>> scan = iv.SpinningLidar(rings=16, azimuths=90).scan(
+        ...     hall, iv.Pose3(4.0, 3.0, z=1.0), np.random.default_rng(0)
+        ... )
+        >>> scan.points.shape
+        (1440, 3)
     """
 
     rings: int = 16
@@ -76,10 +86,16 @@ class SpinningLidar:
     def scan(
         self, world: Map, pose: AnyPose, rng: np.random.Generator, *, tells_tilt: bool = True
     ) -> CloudScan:
-        """Simulate a scan of a 3D map from `pose`, with roll and pitch if `tells_tilt`.
+        """Simulate a scan of a 3D map.
 
-        Rays that end in no wall return nothing.  Where the map has reflectances, the returns
-        have intensities; clutter has a random one of the map.
+        Where the map has reflectances, the returns have intensities; the intensity of clutter is
+        random. A beam that meets no wall returns nothing.
+
+        Args:
+            world: A 3D map.
+            pose: T_world_sensor, in free space.
+            rng: Source of the random noise.
+            tells_tilt: Whether the scan contains roll and pitch, as from an inertial sensor.
         """
         place = Pose3.lifted(pose)
         if world.dimension != 3:

@@ -9,24 +9,23 @@ from isovist.poses import AnyPose, Pose, swing, way_of
 from isovist.settings import Settings, unvaried
 
 DEFAULT_ELAPSED = 1.0
-"""Time between two updates without stamps, in s: about that of the logs that `Drift` is from."""
+"""Time between two updates without time stamps, in s, typical of the logs behind `Drift`."""
 _RANGE = (1e-12, 1e9)
 
 
 @dataclass(frozen=True, slots=True)
 class Drift(Settings):
-    """The standard deviations of odometry errors, per root of distance, turn or time.
+    """An error model of odometry: standard deviations per root of distance, angle or time.
 
-    Errors of pieces of the path are independent, so variances grow with its length: after s m
-    they are s times the square of the attribute, however many updates the path is cut into.
+    Errors of parts of a path are independent, so variances grow with its length.  After s metres a
+    variance is s times the square of the attribute, for any number of updates.
 
     Attributes:
         along: Standard deviation of the distance, in m per √m.
         heading: Standard deviation of the heading from driving, in rad per √m.
         turning: Standard deviation of the heading from turning, in rad per √rad.
-        still: Standard deviation of x and y of a robot that does not move by odometry, in m per
-            √s.
-        still_heading: Standard deviation of the heading of such a robot, in rad per m of `still`.
+        still: Standard deviation of x and y while the odometry shows no motion, in m per √s.
+        still_heading: Standard deviation of the heading in that case, in rad per m of `still`.
     """
 
     # fmt: off
@@ -45,8 +44,8 @@ class Drift(Settings):
     def covariance(self, motion: AnyPose, elapsed: float = DEFAULT_ELAPSED) -> FloatArray:
         """Return the covariance of a motion in its coordinates, in m² and rad².
 
-        The coordinates are (x, y, yaw) in 2D and (x, y, yaw, z, roll, pitch) in 3D.  Errors along
-        and across the motion are equal.  `carry` adds the effect of heading errors on the position.
+        The coordinates are (x, y, yaw) in 2D and (x, y, yaw, z, roll, pitch) in 3D. Errors along
+        and across the motion are equal. `carry` adds the effect of heading errors on the position.
 
         Args:
             motion: The motion by odometry.
@@ -69,9 +68,9 @@ class Drift(Settings):
     ) -> tuple[FloatArray, FloatArray]:
         """Move poses, shape (K, D), and their covariances, shape (K, n, n), by a motion.
 
-        Heading errors arise along the whole path and turn the rest of it.  Simpson's rule over
-        its start, middle and end is exact on a straight path.  If the n coordinates are without
-        roll and pitch, both frames of the motion are level.
+        Heading errors arise along the whole path and rotate the rest of it.  Simpson's rule over
+        start, middle and end is exact on a straight path.  If n leaves out roll and pitch, the
+        frames before and after the motion are level.
         """
         n = spreads.shape[-1]
         before = type(motion).from_vector(poses)
@@ -85,6 +84,6 @@ class Drift(Settings):
         return vectors, early + middle @ (Q / 1.5) @ middle.swapaxes(1, 2) + Q / 6.0
 
     def simulate(self, motion: Pose, random: np.random.Generator) -> Pose:
-        """Return the motion with random errors, as such odometry would report it."""
+        """Return the motion with random errors, as odometry with this drift would report it."""
         spread = np.sqrt(np.diag(self.covariance(motion)))
         return motion @ Pose.from_vector(random.normal(0.0, spread))

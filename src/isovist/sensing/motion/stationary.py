@@ -24,10 +24,10 @@ SAME_BEARING = float(np.radians(0.1))
 
 
 def merge(scans: Sequence[Scan]) -> Scan:
-    """Merge 2D scans that one sensor took at one place into one scan, by median ranges.
+    """Merge 2D scans of one sensor at one place into one scan, with the median of each range.
 
     Args:
-        scans: At least one scan; all of one sensor with the same bearings.
+        scans: One or more scans with the same bearings.
 
     Raises:
         InputError: If the scans are of different sensors, or the robot moved between them.
@@ -87,12 +87,12 @@ def _has_bearings_of(scan: Scan, other: Scan) -> bool:
 
 @dataclass(slots=True, eq=False)
 class StationaryScans:
-    """The scans of a robot since it last moved.
+    """The scans of a robot that stands still.
 
     Attributes:
         pose: T_odom_sensor at the first scan.
-        scans: The latest scans since then, oldest first; none in 3D.
-        merged: All of them as one scan.
+        scans: The latest 2D scans, oldest first; none in 3D.
+        merged: All scans since the robot stopped, merged into one scan.
         count: Number of scans since the robot stopped.
     """
 
@@ -103,7 +103,7 @@ class StationaryScans:
 
     @classmethod
     def start(cls, pose: AnyPose, scan: Scan | CloudScan) -> "StationaryScans":
-        """Start with the first scan of a robot that has just stopped."""
+        """Begin with the first scan after the robot has stopped."""
         return cls(pose, [scan] if isinstance(scan, Scan) else [], scan)
 
     def add(self, pose: AnyPose, scan: Scan | CloudScan, slack: tuple[float, float]) -> bool:
@@ -112,7 +112,7 @@ class StationaryScans:
         Args:
             pose: T_odom_sensor at the scan.
             scan: The scan.
-            slack: Largest distance (m) and turn (rad) by odometry of a robot that stands.
+            slack: Maximum distance (m) and angle (rad) by odometry of a robot that stands still.
         """
         distance, turn = way_of(self.pose.inverse @ pose)
         if distance > slack[0] or turn > slack[1]:

@@ -13,7 +13,7 @@ from isovist.errors import InputError
 
 
 class Split(StrEnum):
-    """Which scans are queries; the others make the map."""
+    """Choice of the scans that are queries; the other scans make the map."""
 
     FIFTH = "fifth"
     REVISIT = "revisit"

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """How to build an atlas from a map; `None` leaves the default.
+    """Options for building an atlas from a map; `None` stands for the default.
 
     Attributes:
         height: Height of the sensor above the floor of a 3D map, in m.
         max_height: Maximum height of the sensor of a drone, in m; `height` is the minimum.
         spacing: Distance between nodes, in m.
         resolution: Side of the cells that a point cloud becomes, in m.
-        signal: What a 2D search compares: "range" or "range+intensity".
+        signal: Signal that a 2D search compares: "range" or "range+intensity".
         basis: File of the directions of the basis, for a 2D map.
         cluster: Address of a Dask scheduler whose workers build the atlas.
     """

@@ -81,7 +81,7 @@ def search_region(near: Triple | None, heading: tuple[float, float] | None) -> "
 
 @dataclass(frozen=True, slots=True)
 class ScanOptions:
-    """Which scan of a file to read, and how the sensor is mounted.
+    """Options that select a scan of a file, and describe the mounting of the sensor.
 
     Attributes:
         topic: Topic of a bag that holds the scans, if it has several.
@@ -144,7 +144,7 @@ def read_log_with_bar(path: Path, **options: Any) -> "Log":
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
-    """How to read a log, and which of its scans to use.
+    """Options for reading a log and selecting its scans.
 
     Attributes:
         scan_topic: Topic of a bag that holds the scans, if it has several.
