@@ -1,4 +1,4 @@
-"""The page of the rooms names every room, and nothing that is not there."""
+"""Check the page of the rooms: its index names every module, and nothing that is not there."""
 
 import re
 
@@ -6,20 +6,53 @@ from tests.support.paths import ROOT
 
 SOURCE = ROOT / "src" / "isovist"
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-NAMED = re.findall(r"`([a-z_0-9/]+(?:\.py|/))`", TEXT)
+PATH = re.compile(r"`((?:[\w.*-]+/)*(?:[\w.*-]+/|[\w.*-]+\.(?:py|pyi|js|css|txt|json|yml|yaml)))`")
+SUMMARIES = ("localization", "tracking")
+"""Rooms whose modules are summed up in a row."""
 
 
-def test_every_room_and_folder_is_named():
-    rooms = {path.parent.relative_to(SOURCE) for path in SOURCE.glob("*/**/__init__.py")}
-    listed = {name.strip("/") for name in NAMED} | {
-        f"paper/{name}" for name in ("gram", "static", "dynamic", "basis_fit")
-    }
-    within = {"apps/cli", "apps/ros/buses", "apps/server/processes"}
-    inner = {"paper/statements/worlds", "paper/report"}
-    assert {str(room) for room in rooms} - within - inner <= listed
+def rows():
+    """Yield the folder of a section and the paths in a row, for each row of the index."""
+    index = TEXT.partition("## Index")[2].partition("## How to add")[0]
+    for section in index.split("\n### ")[1:]:
+        head, *lines = section.splitlines()
+        folders = PATH.findall(head)
+        base = ROOT if not folders or (ROOT / folders[0]).exists() else SOURCE
+        for line in lines:
+            yield (base / folders[0] if len(folders) == 1 else base), PATH.findall(line)
+
+
+def named_paths():
+    """Return the files and folders that the index names, and names that fit none."""
+    paths, strangers = set(), []
+    for base, names in rows():
+        folders = [base, *(base / name for name in names if name.endswith("/"))]
+        for name in names:
+            files = {path for folder in folders for path in folder.glob(name.rstrip("/"))}
+            if not files and "/" in name.rstrip("/"):
+                files = {path for path in (SOURCE / name, ROOT / name) if path.exists()}
+            paths |= files
+            strangers += [] if files else [name]
+    return paths, strangers
+
+
+PATHS, STRANGERS = named_paths()
 
 
 def test_every_file_that_is_named_is_there():
-    assert len(NAMED) > 60
-    for name in NAMED:
-        assert any(SOURCE.rglob(name.rstrip("/"))) or (ROOT / name).exists(), name
+    to_add = PATH.findall(TEXT.partition("## How to add")[2])
+    assert len(PATHS) > 200
+    assert STRANGERS == []
+    assert [n for n in to_add if not (SOURCE / n).exists() and not (ROOT / n).exists()] == []
+
+
+def test_every_module_is_named_itself_or_by_its_folder():
+    modules = [path for path in SOURCE.rglob("*.py") if path.name != "__init__.py"]
+    modules = [path for path in modules if path.relative_to(SOURCE).parts[0] not in SUMMARIES]
+    modules += [*(ROOT / "release").glob("*.py"), *(ROOT / "docs/scripts").glob("*.py")]
+    assert {path for path in modules if not {path, path.parent} & PATHS} == set()
+
+
+def test_every_folder_of_tests_and_benchmarks_is_named():
+    files = [*ROOT.glob("tests/*/*.py"), *ROOT.glob("benchmarks/*/*.py")]
+    assert {path.parent for path in files} - PATHS == set()
