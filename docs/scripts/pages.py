@@ -1,4 +1,4 @@
-"""The pages of the site, gathered: those of `docs`, and those that lie beside it.
+"""Gather the pages of the site: those of `docs`, and those that lie beside it.
 
     python docs/scripts/pages.py FOLDER       # `make docs` makes a site of what is there
 

@@ -1,4 +1,4 @@
-"""The pictures of the pages that no browser is needed for.
+"""Draw the pictures of the pages that need no browser.
 
     python docs/scripts/pictures.py [FOLDER]     # `docs` unless another is named
 

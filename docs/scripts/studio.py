@@ -1,4 +1,4 @@
-"""The pictures of the studio, from a browser.
+"""Take the pictures of the studio in a browser.
 
     python docs/scripts/studio.py [FOLDER] [NAME …]      # into `docs`, all unless some are named
 

@@ -1,4 +1,4 @@
-"""The Python of README.md and of two how-tos passes mypy --strict as it stands.
+"""Check the Python of README.md and of two how-tos by mypy --strict.
 
     python docs/scripts/typed.py
 

@@ -1,4 +1,4 @@
-"""Names of a room, each imported from its module when it is first used.
+"""Import the names of a room from their modules when they are first used.
 
 A room lists its names once, as imports in the `__init__.pyi` beside its `__init__.py`: type
 checkers read them there, and so does `lazy_names` when a program asks for one.

@@ -1,4 +1,4 @@
-"""Poses in the plane and in space, named so that frames cancel: T_world_robot @ T_robot_sensor.
+"""2D and 3D poses, named so that frames cancel: T_world_robot @ T_robot_sensor.
 
 A `Pose` is an element of SE(2), a `Pose3` of SE(3), and either may be an array of them: poses of
 shapes that broadcast compose.  Inside, a pose in space turns by a unit quaternion, so composing,

@@ -1,4 +1,4 @@
-"""Starts the node of isovist with the parameters that ROS 2 gives it."""
+"""Start the node of isovist with the parameters that ROS 2 gives it."""
 
 from pathlib import Path
 

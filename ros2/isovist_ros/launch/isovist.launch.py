@@ -1,4 +1,4 @@
-"""Starts the node with config/isovist.yaml; arguments override it."""
+"""Start the node with config/isovist.yaml; arguments override it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Point clouds by the suffix of their file (`CLOUD_FORMATS`).
+"""Read point clouds by the suffix of their file (`CLOUD_FORMATS`).
 
 PLY, KITTI `.bin` (float32 rows x, y, z, intensity) and text (`.xyz`, columns x, y, z and perhaps
 intensity) are read here; PCD and LAS/LAZ by pypcd4 and laspy.  Points with a coordinate that is

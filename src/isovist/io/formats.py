@@ -1,4 +1,4 @@
-"""Tables of file formats: the suffixes, the reader and the optional extra of each kind of file.
+"""Define tables of file formats: suffixes, reader and optional extra of each kind.
 
 `io.maps.read`, `io.scans.read` and `io.logs.read` have one table each.  To add a format, write a
 module with a function that takes a path, and add a row.

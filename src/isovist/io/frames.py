@@ -1,4 +1,4 @@
-"""The frames of a bag, from /tf and /tf_static.
+"""Find the frames of a bag, and how a sensor is mounted, from /tf and /tf_static.
 
 Each link gives the pose of a child frame in its parent, T_parent_child, at some times.  The pose of
 a sensor on the robot follows from the links between them, which must be constant.  The motion of

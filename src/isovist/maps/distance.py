@@ -1,4 +1,4 @@
-"""Distances of cells to the nearest cell of a set.
+"""Compute distances of cells to the nearest cell of a set.
 
 Large 2D maps use `compute.grids.distance`, on all cores and with a twentieth of the memory that
 SciPy takes.  3D maps, which have fewer cells, and small maps use SciPy, with the same bits.

@@ -1,4 +1,4 @@
-"""Every kind of map that there is."""
+"""Define `AnyMap`, the union of all kinds of maps."""
 
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.grid3d.voxel_map import VoxelMap

@@ -1,4 +1,4 @@
-"""Profiles of the weights by name, about equally wide."""
+"""Name the profiles of the weights, about equally wide."""
 
 import numpy as np
 

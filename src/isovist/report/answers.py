@@ -1,4 +1,4 @@
-"""Answers as JSON and as words."""
+"""Describe answers, proofs and hints as JSON and as words."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Numbers of texts and pictures."""
+"""Settings of reports: lengths of lists, sizes of pictures, speed of animations."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Checks of ranges and intensities that 2D and 3D scans share."""
+"""Check ranges, range limits and intensities, for 2D and 3D scans."""
 
 import numpy as np
 

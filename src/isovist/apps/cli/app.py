@@ -1,4 +1,4 @@
-"""The command line: one command per file; an error is one line and exit code 2."""
+"""Put the commands together, in groups and help sections, and end on an error with exit code 2."""
 
 import gc
 import logging

@@ -1,4 +1,4 @@
-"""Numbers of the ROS node."""
+"""Settings of the ROS node: waiting scans, odometry gaps, priors, when AMCL is corrected."""
 
 from dataclasses import dataclass
 

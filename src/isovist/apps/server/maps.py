@@ -1,4 +1,4 @@
-"""The folder of atlases that is served. An uploaded map appears as a whole or not at all.
+"""Manage the folder of atlases that is served. An uploaded map appears as a whole or not at all.
 
 A library is replaced, never changed: requests in progress keep the one they began with.
 """

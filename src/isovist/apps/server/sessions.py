@@ -1,4 +1,4 @@
-"""Tracking sessions: a tracker per robot, dropped when the robot is silent for too long."""
+"""Store tracking sessions: a tracker per robot, dropped when the robot is silent for too long."""
 
 import secrets
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Demonstration maps and a drive, so that the studio works without files.
+"""Make demonstration maps and a drive, so that the studio works without files.
 
 The office is that of `isovist demo`, and the building that of `isovist demo --3d`. The hall looks
 the same after half a turn, except for a crate.

@@ -1,4 +1,4 @@
-"""Drawing data besides the numbers of `report`: plans, points, ellipses, beams.
+"""Make drawing data of the page, besides numbers of `report`: plans, points, ellipses, beams.
 
 Lengths are in m and angles in rad. Numbers are rounded to what is visible: 1 mm.
 """

@@ -1,4 +1,4 @@
-"""Who may send requests: pages of this application on this machine, or clients with a token.
+"""Decide who may send requests: pages of this application on this machine, or clients with a token.
 
 A page of another site can neither read nor write here. The Host header must name this machine, so
 that no foreign name can be pointed at it. A request of another origin is refused, and pages from

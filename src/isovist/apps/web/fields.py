@@ -1,4 +1,4 @@
-"""Fields of a request, checked: each value has a type, a range and a unit.
+"""Check the fields of a request: each value has a type, a range and a unit.
 
 Lengths are in m and angles in rad, except `field_of_view` of a simulated lidar, in degrees.
 """

@@ -1,4 +1,4 @@
-"""Counters and response times in the text format of Prometheus (0.0.4)."""
+"""Count requests and response times, in the text format of Prometheus (0.0.4)."""
 
 from bisect import bisect_left
 from collections import Counter

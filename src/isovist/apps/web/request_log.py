@@ -1,4 +1,4 @@
-"""One line of JSON per request, without its content, its query or its token; and its metrics."""
+"""Log each request as a line of JSON, without content, query or token, and count it."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Values that stand for what a channel of a descriptor does not know."""
+"""Define the values that stand for what a channel of a descriptor does not know."""
 
 FAR = 1.0e3
 """Value of an unknown channel: larger than the logarithm of any range."""

@@ -1,4 +1,4 @@
-"""The motion of a robot in a bag: a topic of type Odometry, or /tf.
+"""Read the motion of a robot from a bag (Odometry or /tf), and check its speed.
 
 Odometry is interpolated to the stamps of the scans, positions linearly and turns at even pace.
 """

@@ -1,4 +1,4 @@
-"""Floor plans as GeoJSON, in metres.
+"""Read and write floor plans as GeoJSON, in metres.
 
 A LineString or MultiLineString is a wall.  A Polygon or MultiPolygon is free space, and all its
 rings are walls; with the property `"obstacle": true` its inside is an obstacle.  The file is a

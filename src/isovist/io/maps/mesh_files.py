@@ -1,4 +1,4 @@
-"""Mesh files, through trimesh: PLY, OBJ, STL, OFF and GLB.
+"""Read mesh files through trimesh: PLY, OBJ, STL, OFF and GLB.
 
 Vertices with equal coordinates are made one, since many formats write them once per face.  Any
 heap of triangles is read; where the mesh is closed its inside is free space (see `MeshMap`).

@@ -1,4 +1,4 @@
-"""2D scans as CSV: one beam per line, with bearing (rad), range (m) and perhaps intensity.
+"""Read and write 2D scans as CSV: a line per beam with bearing (rad), range (m), intensity.
 
 Bearings are counter-clockwise.  The first line may have names.  An empty range is missing.  CSV
 does not have the range limits of the sensor.

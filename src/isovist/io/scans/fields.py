@@ -1,4 +1,4 @@
-"""Scans as named fields, in JSON and NPZ files and in requests.
+"""Read and write scans as named fields, in JSON and NPZ files and in requests.
 
 A 2D scan has the fields of a ROS LaserScan: `angle_min`, `angle_increment` (rad), `ranges`,
 `range_min`, `range_max` (m) and perhaps `intensities` and `sigmas` (m).  In JSON a missing return

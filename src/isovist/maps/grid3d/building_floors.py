@@ -1,4 +1,4 @@
-"""The floors of a building in a 3D map, each as a map of its own.
+"""Cut the 3D map of a building at its slabs into floors, each a map of its own.
 
 A slab is a run of levels near which at least half of the ground that the building covers is
 occupied: a floor, a ceiling, or both.  A floor of the building goes from its slab to the next one

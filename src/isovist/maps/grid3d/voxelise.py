@@ -1,4 +1,4 @@
-"""Meshes as cells.
+"""Convert a mesh to the cells of a 3D map.
 
 Every cell that a face touches is occupied.  Faces then separate the cells that are left: each
 connected part of them is free as a whole, or not at all.

@@ -1,4 +1,4 @@
-"""The edges of a mesh, and the faces at each."""
+"""Find the edges of a mesh, and the faces at each."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Draw surveys."""
+"""Draw surveys from above: unique answers, uncertainty, aliases and bad areas."""
 
 import math
 from collections.abc import Sequence

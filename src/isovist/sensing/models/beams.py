@@ -1,4 +1,4 @@
-"""What simulated 2D and 3D lidars share: checks, noise, faults and intensities."""
+"""Compute what simulated 2D and 3D lidars share: checks, noise, faults and intensities."""
 
 from typing import TYPE_CHECKING
 

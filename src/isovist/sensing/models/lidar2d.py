@@ -1,4 +1,4 @@
-"""A simulated range sensor: rays, noise, missing returns and clutter."""
+"""A simulated 2D lidar: rays, noise, missing returns and clutter."""
 
 from dataclasses import dataclass
 

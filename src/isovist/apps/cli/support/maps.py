@@ -1,4 +1,4 @@
-"""Maps and atlases of a command line, read or built with a progress bar."""
+"""Read or build the maps and atlases that a command line names, with a progress bar."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Progress on whatever takes more than a second; silent unless standard error is a terminal."""
+"""Show progress on what takes more than a second, where standard error is a terminal."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext

@@ -1,4 +1,4 @@
-"""Sample files: a map, a scan and a drive in 2D, and a map and a scan in 3D."""
+"""Write sample files: a map, a scan and a drive in 2D, and a map and a scan in 3D."""
 
 from importlib.util import find_spec
 from pathlib import Path

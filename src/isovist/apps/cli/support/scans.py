@@ -1,4 +1,4 @@
-"""Scans, logs, poses and search regions of a command line."""
+"""Turn options of a command line into scans, logs, sensor mounts, poses and search regions."""
 
 import math
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Simulated sensors of a command line."""
+"""Turn options of a command line into simulated 2D and 3D lidars."""
 
 import math
 from dataclasses import asdict, dataclass, replace

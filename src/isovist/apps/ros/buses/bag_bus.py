@@ -1,4 +1,4 @@
-"""A bag as a message bus: it replays recorded messages and stores what the node publishes.
+"""Replay a bag as a message bus, and store what the node publishes.
 
 Nothing waits and nothing is random, so the same bag gives the same bytes. What a node publishes is
 written as if it had been recorded with the message that it answers.

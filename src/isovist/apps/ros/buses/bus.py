@@ -1,4 +1,4 @@
-"""What a node needs of a transport: topics in, topics out, a service."""
+"""Define what a node needs of a transport: topics in, topics out, a service."""
 
 import logging
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""ROS 2 by rclpy, inside a sourced ROS 2, whatever its middleware.
+"""Speak ROS 2 by rclpy, inside a sourced ROS 2, whatever its middleware.
 
 Messages cross as CDR bytes (raw subscriptions, serialized publications), so that the node sees the
 same messages as on every other bus.

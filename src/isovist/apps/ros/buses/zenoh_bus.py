@@ -1,4 +1,4 @@
-"""ROS 2 over zenoh without a ROS installation: the wire of rmw_zenoh.
+"""Speak ROS 2 over zenoh without ROS: router, sessions, keys and QoS of rmw_zenoh.
 
 A message travels as CDR on the key
 
