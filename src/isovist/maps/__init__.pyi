@@ -27,9 +27,9 @@ from isovist.maps.grid3d.voxel_map import CLOUDS as CLOUDS
 from isovist.maps.grid3d.voxel_map import VoxelMap as VoxelMap
 from isovist.maps.grid3d.voxel_map import check_points as check_points
 from isovist.maps.kinds import AnyMap as AnyMap
+from isovist.maps.surfaces.mesh_checks import checked_faces as checked_faces
 from isovist.maps.surfaces.mesh_map import Free as Free
 from isovist.maps.surfaces.mesh_map import MeshMap as MeshMap
-from isovist.maps.surfaces.mesh_map import checked_faces as checked_faces
 from isovist.maps.surfaces.segment_map import Pieces as Pieces
 from isovist.maps.surfaces.segment_map import SegmentMap as SegmentMap
 from isovist.maps.sweep.sweep2d import MapPart as MapPart

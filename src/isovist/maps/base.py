@@ -19,6 +19,10 @@ class Ending(IntEnum):
     MAXIMUM = 3
 
 
+NO_DIRECTION = 255
+"""What stands in place of an ending for a ray of a mesh whose direction is zero."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Hits:
     """The results of ray casting: ranges, walls and normals.

@@ -98,7 +98,8 @@ def test_nodes_that_move_make_no_box_lost_and_areas_less(name):
 @pytest.mark.parametrize("name", WORLDS)
 def test_every_face_is_in_one_leaf_and_within_all_boxes_above_it(name):
     world = WORLDS[name]()
-    centre, _, placed, _, groups, boxes, deepest = world._hierarchy
+    tree = world._tree
+    boxes = tree.boxes
     child = boxes.view(np.int32)[:, CHILD_ROW]
     found, nodes = [], 0
     waiting = [(0, np.full(3, -np.inf), np.full(3, np.inf), 1)]
@@ -106,7 +107,7 @@ def test_every_face_is_in_one_leaf_and_within_all_boxes_above_it(name):
         node, low, high, depth = waiting.pop()
         nodes += 1
         used = np.flatnonzero(boxes[node, 0] < EMPTY_BOX)
-        assert depth + len(used) - 1 <= deepest
+        assert depth + len(used) - 1 <= tree.depth
         for s in used:
             least, most = boxes[node, :3, s], boxes[node, 3:6, s]
             assert (least >= low).all()
@@ -115,9 +116,9 @@ def test_every_face_is_in_one_leaf_and_within_all_boxes_above_it(name):
                 waiting.append((child[node, s], least, most, depth + len(used) - 1))
                 continue
             group, last = divmod(-1 - child[node, s], 8)
-            faces = groups[group, : last + 1]
-            corners = world.vertices[world.faces[faces]] - centre
-            assert np.array_equal(placed[group].T[: last + 1], corners.reshape(-1, 9))
+            faces = tree.groups[group, : last + 1]
+            corners = world.vertices[world.faces[faces]] - tree.centre
+            assert np.array_equal(tree.corners[group].T[: last + 1], corners.reshape(-1, 9))
             assert (corners >= least).all()
             assert (corners <= most).all()
             found += faces.tolist()
@@ -144,7 +145,7 @@ def least_area(children, area):
 def test_the_nodes_that_stay_have_the_least_area(world):
     _, _, low, high, children = binary(world)
     move_nodes(low, high, children)
-    *_, boxes, _ = world._hierarchy
+    boxes = world._tree.boxes
     nodes = boxes.view(np.int32)[:, CHILD_ROW] >= 0
     sides = (boxes[:, :3].swapaxes(1, 2)[nodes], boxes[:, 3:6].swapaxes(1, 2)[nodes])
     area = areas(low, high)

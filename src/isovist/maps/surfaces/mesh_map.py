@@ -9,39 +9,26 @@ open mesh every point counts as free.  A face without area is never hit.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from isovist.arrays import (
-    ArrayLike,
-    BoolArray,
-    Float32Array,
-    FloatArray,
-    IntArray,
-    as_floats,
-    readonly,
-)
+from isovist.arrays import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly
 from isovist.errors import InputError
-from isovist.maps.base import Hits
+from isovist.maps.base import NO_DIRECTION, Hits
 from isovist.maps.cells import as_points, check_length
 from isovist.maps.surfaces.edges import Edges
+from isovist.maps.surfaces.mesh_checks import checked_faces, finite_vertices
 from isovist.renamed import accept_old_names
 
 if TYPE_CHECKING:
+    from isovist.maps.surfaces.face_tree import FaceTree
     from isovist.maps.surfaces.open3d_rays import Scene
     from isovist.maps.surfaces.segment_map import SegmentMap
 
-NO_DIRECTION = 255  # the ending that `compute.rays.mesh` writes for a ray without a direction
 Free = Literal["inside", "outside", "everywhere"]
 """The free points of a mesh: "inside", "outside" or "everywhere"."""
 Backend = Literal["own", "open3d"]
-# Centre, half the size, corners, normals and groups of the faces, boxes, size of the stack.
-Hierarchy = tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray, Float32Array, int]
-
-MAX_COORDINATE = 1e9
-"""Products of larger coordinates, in m, overflow."""
 
 
 @accept_old_names
@@ -97,7 +84,7 @@ class MeshMap:
             InputError: If an array has a wrong shape, the mesh is empty, or it must be closed and
                 is not.
         """
-        v = np.array(_finite_vertices(vertices))
+        v = np.array(finite_vertices(vertices))
         f = checked_faces(faces, len(v))
         mesh = cls(readonly(v), readonly(f), "everywhere")
         if not (mesh.areas > 0.0).any():
@@ -133,7 +120,7 @@ class MeshMap:
         t = np.asarray(triangles, dtype=np.float64)
         if t.ndim != 3 or t.shape[1:] != (3, 3):
             raise InputError.about("triangles", f"must have shape (any, 3, 3), got {t.shape}.")
-        corners = _finite_vertices(t.reshape(-1, 3)) + 0.0  # −0 and 0 are one coordinate
+        corners = finite_vertices(t.reshape(-1, 3)) + 0.0  # −0 and 0 are one coordinate
         vertices, faces = np.unique(corners, axis=0, return_inverse=True)
         return cls.from_arrays(vertices, faces.reshape(-1, 3), free=free, reflectance=reflectance)
 
@@ -287,38 +274,6 @@ class MeshMap:
         """The edges of the mesh, and the faces at each edge."""
         return Edges.of_faces(self.faces)
 
-    @cached_property
-    def _hierarchy(self) -> Hierarchy:
-        """The bounding-volume hierarchy of the faces, in the form `compute.rays.mesh` takes."""
-        from isovist.compute import (
-            BOX_MARGIN,
-            LEAF_FACES,
-            NODE_ROWS,
-            NODE_WIDTH,
-            build_tree,
-            flatten_tree,
-            move_nodes,
-        )
-
-        corners = self.vertices[self.faces]
-        m = len(corners)
-        order, children = np.empty(m, np.int64), np.empty((2 * m, 2), np.int64)
-        low, high = np.empty((2 * m, 3)), np.empty((2 * m, 3))
-        nodes = build_tree(corners.min(axis=1), corners.max(axis=1), order, low, high, children)
-        low, high, children = low[:nodes], high[:nodes], children[:nodes]
-        move_nodes(low, high, children)
-        centre, half = self.bounds.mean(axis=0), 0.5 * np.ptp(self.bounds, axis=0)
-        margin = BOX_MARGIN * float(half.max())
-        boxes = _aligned((nodes, NODE_ROWS, NODE_WIDTH), np.float32)
-        groups = np.zeros((nodes, LEAF_FACES), np.int64)
-        wide_nodes, leaves, depth = flatten_tree(
-            low, high, children, order, centre, margin, boxes, boxes.view(np.int32), groups
-        )
-        groups = groups[:leaves]
-        packed = _aligned((leaves, 9, LEAF_FACES), np.float64)
-        packed[:] = (corners - centre)[groups].reshape(leaves, LEAF_FACES, 9).swapaxes(1, 2)
-        return centre, half + margin, packed, self.normals, groups, boxes[:wide_nodes], depth
-
     def using(self, backend: Backend) -> "MeshMap":
         """Return the map with its rays cast by a backend: "own" for our kernel, or "open3d".
 
@@ -331,6 +286,12 @@ class MeshMap:
         if backend == "open3d":
             _ = mesh._scene  # an error if Open3D is not installed
         return mesh
+
+    @cached_property
+    def _tree(self) -> "FaceTree":
+        from isovist.maps.surfaces.face_tree import FaceTree
+
+        return FaceTree.of(self.vertices, self.faces, self.normals)
 
     @cached_property
     def _scene(self) -> "Scene":
@@ -348,21 +309,11 @@ class MeshMap:
         if o.shape != d.shape:
             o, d = (np.array(x, order="C") for x in np.broadcast_arrays(o, d))
         shape = o.shape[:-1]
-        cast = self._cast if self.backend == "own" else self._scene.cast
-        ranges, faces, normals, endings = cast(o.reshape(-1, 3), d.reshape(-1, 3))
+        caster = self._tree if self.backend == "own" else self._scene
+        ranges, faces, normals, endings = caster.cast(o.reshape(-1, 3), d.reshape(-1, 3))
         if (endings == NO_DIRECTION).any():
             raise InputError.about("directions", "must not be zero.")
         return Hits(ranges, faces, normals, endings).reshaped(shape)
-
-    def _cast(
-        self, o: FloatArray, d: FloatArray, *, counting: bool = False
-    ) -> tuple[FloatArray, IntArray, FloatArray, NDArray[np.uint8]]:
-        from isovist.compute import cast_faces
-
-        ranges, normals = np.empty(len(o)), np.empty((len(o), 3))
-        faces, endings = np.empty(len(o), np.int64), np.empty(len(o), np.uint8)
-        cast_faces(o, d, counting, *self._hierarchy, ranges, faces, normals, endings)
-        return ranges, faces, normals, endings
 
     def clearance(self, points: ArrayLike) -> FloatArray:
         """Return the distance from each point to the nearest face, shape (...), in m."""
@@ -388,7 +339,7 @@ class MeshMap:
                 break
             along = np.array([np.cos(2.4 * k), np.sin(2.4 * k), np.cos(1.7 * k) + 0.1])
             rays = np.tile(along, (len(unsure), 1))
-            crossings[unsure] = self._cast(flat[unsure], rays, counting=True)[1]
+            crossings[unsure] = self._tree.cast(flat[unsure], rays, counting=True)[1]
         inside = (crossings % 2 == 1) & (crossings >= 0)
         return (inside if self.free == "inside" else ~inside).reshape(p.shape[:-1])
 
@@ -406,54 +357,5 @@ def face_distances(point: FloatArray, corners: FloatArray, normals: FloatArray) 
     return np.where(above & normals.any(axis=1), np.minimum(height, edges), edges)
 
 
-def _aligned(shape: tuple[int, ...], kind: type[Any]) -> NDArray[Any]:
-    """Return an empty array that begins at a cache line."""
-    size = int(np.prod(shape)) * np.dtype(kind).itemsize
-    buffer = np.empty(size + 64, np.uint8)
-    start = -buffer.ctypes.data % 64
-    return buffer[start : start + size].view(kind).reshape(shape)
-
-
 def _copy_of(values: FloatArray | None) -> FloatArray | None:
     return None if values is None else readonly(values.copy())
-
-
-def _finite_vertices(vertices: ArrayLike) -> FloatArray:
-    v = np.asarray(vertices, dtype=np.float64)
-    if v.ndim != 2 or v.shape[1] != 3:
-        raise InputError.about("vertices", f"must have shape (any, 3), got {v.shape}.")
-    bad = np.flatnonzero(~np.isfinite(v).all(axis=1))
-    if bad.size:
-        raise InputError(
-            f"The mesh has {len(bad)} vertices that are not finite, the first is vertex {bad[0]}. "
-            "Remove them and their faces.",
-            field="vertices",
-        )
-    far = np.abs(v).max(initial=0.0)
-    if far > MAX_COORDINATE:
-        raise InputError(
-            f"The vertices of a mesh must lie within {MAX_COORDINATE:g} m of its origin, "
-            f"got {far:g} m. Is it in m?",
-            field="vertices",
-        )
-    return v
-
-
-def checked_faces(faces: ArrayLike, vertices: int) -> IntArray:
-    """Check faces and return them as an array of shape (m, 3).
-
-    Raises:
-        InputError: If a face refers to a vertex outside 0 to `vertices` − 1.
-    """
-    f = np.asarray(faces)
-    if f.size == 0:
-        raise InputError("The mesh is empty: it has no faces.", code="empty")
-    if f.ndim != 2 or f.shape[1] != 3 or not np.issubdtype(f.dtype, np.integer):
-        raise InputError.about(
-            "faces", f"must be integers of shape (any, 3), got {f.dtype} {f.shape}."
-        )
-    if f.min() < 0 or f.max() >= vertices:
-        raise InputError.about(
-            "faces", f"must name vertices 0 to {vertices - 1}, got {f.min()} to {f.max()}."
-        )
-    return np.array(f, dtype=np.int64, order="C")

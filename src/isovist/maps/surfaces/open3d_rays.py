@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from isovist.arrays import FloatArray, IntArray
 from isovist.errors import MissingExtraError
-from isovist.maps.base import Ending
+from isovist.maps.base import NO_DIRECTION, Ending
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +42,7 @@ class Scene:
     def cast(
         self, o: FloatArray, d: FloatArray
     ) -> tuple[FloatArray, IntArray, FloatArray, NDArray[np.uint8]]:
-        """Cast rays; return ranges, faces, normals and endings as `rays.mesh.cast_faces` does."""
+        """Cast rays; return ranges, faces, normals and endings as `FaceTree.cast` does."""
         start = o - self.centre
         rays = self.scene.cast_rays(np.concatenate([start, d], axis=1).astype("f4"))
         faces = rays["primitive_ids"].numpy().astype(np.int64)
@@ -55,5 +55,5 @@ class Scene:
         ranges = np.full(len(o), np.inf)
         np.divide(height * length, slope, out=ranges, where=hit & (slope != 0.0))
         endings = np.where(hit, Ending.WALL, Ending.EDGE).astype(np.uint8)
-        endings[length == 0.0] = 255
+        endings[length == 0.0] = NO_DIRECTION
         return ranges, faces, np.where(slope[:, None] > 0.0, -n, n), endings
