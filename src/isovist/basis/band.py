@@ -10,10 +10,10 @@ from isovist.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """The directions between two elevations above the horizon, in rad, at any azimuth.
+    """The 3D directions between two elevations above the horizon (rad), at any azimuth.
 
-    A sensor that turns about the vertical sees the same band whatever its yaw, so the band does
-    not move with p and adds no term to the Jacobian.
+    A sensor that turns about the vertical sees the same band at any yaw and position, so the band
+    adds no term to the Jacobian.
     """
 
     low: float = -np.pi / 2.0

@@ -31,12 +31,21 @@ from isovist.poses import unit_vectors
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DirectionalBasis:
-    """A set of directions with smooth weights that sum to one in every direction.
+    """A set of directions with smooth weights, which share every direction of view among them.
+
+    The weights in any direction sum to one.
 
     Attributes:
         directions: Unit vectors d_i, shape (n, d).  Read-only.
-        profile: ψ; the softmax profile carries the temperature ε.
+        profile: Profile ψ of the weights; the softmax profile holds the temperature ε.
         mesh_norm: h_n, the largest angle from any direction to the nearest d_i, in rad.
+
+    Examples:
+        >>> import isovist as iv
+        >>> basis = iv.DirectionalBasis.circle(8)
+        >>> weights = basis.weights([[1.0, 0.0]])
+        >>> weights.shape, round(float(weights.sum()), 6)
+        ((1, 8), 1.0)
     """
 
     directions: FloatArray
@@ -51,10 +60,13 @@ class DirectionalBasis:
         *,
         profile: Profile | None = None,
     ) -> "DirectionalBasis":
-        """Make a basis from 2D or 3D vectors, shape (n, 2) or (n, 3), which are normalised.
+        """Make a basis from 2D or 3D vectors.
 
-        Without a temperature or a profile, ε = h_n²: the weights are about as wide as the
-        directions are apart, and the family stays complete as n grows.
+        Args:
+            directions: Vectors of any length but 0, shape (n, 2) or (n, 3).
+            temperature: Width ε of the softmax profile.  When `None`, h_n²: weights are about as
+                wide as the distance between directions, and the family stays complete as n grows.
+            profile: Another profile in place of the softmax.
         """
         d = as_floats("directions", directions)
         if d.ndim != 2 or d.shape[1] not in (2, 3):
@@ -85,7 +97,7 @@ class DirectionalBasis:
     def circle(
         cls, n: int, temperature: float | None = None, *, profile: Profile | None = None
     ) -> "DirectionalBasis":
-        """Make a basis of n equally spaced 2D directions, the first along x."""
+        """Make a basis of n 2D directions in equal steps, the first along x."""
         _check_count(n)
         angles = 2.0 * np.pi * np.arange(n) / n
         return cls.from_directions(unit_vectors(angles), temperature, profile=profile)
@@ -94,7 +106,7 @@ class DirectionalBasis:
     def fibonacci(
         cls, n: int, temperature: float | None = None, *, profile: Profile | None = None
     ) -> "DirectionalBasis":
-        """Make a basis of n nearly equally spaced 3D directions, on a Fibonacci spiral."""
+        """Make a basis of n 3D directions on a Fibonacci spiral, which are nearly evenly spread."""
         _check_count(n)
         return cls.from_directions(fibonacci_sphere(n), temperature, profile=profile)
 
@@ -107,10 +119,10 @@ class DirectionalBasis:
         *,
         profile: Profile | None = None,
     ) -> "DirectionalBasis":
-        """Make a basis of rings of latitude, each with the same equally spaced azimuths.
+        """Make a basis of rings of latitude, each with the same azimuths in equal steps.
 
-        The rings share the sphere out in bands of equal area, from the bottom up, so turning by
-        2π/azimuths about the vertical is a cyclic shift within every ring.
+        The rings are bands of equal area, from the bottom up.  A rotation by 2π/azimuths about the
+        vertical is a cyclic shift within every ring.
         """
         check_whole("rings", rings)
         check_whole("azimuths", azimuths)
@@ -143,7 +155,7 @@ class DirectionalBasis:
 
     @property
     def is_uniform_circle(self) -> bool:
-        """True if the directions are those of `circle`, so that a rotation is a cyclic shift."""
+        """True if the directions are those of `circle`, where a rotation is a cyclic shift."""
         if self.dimension != 2:
             return False
         n = len(self)
@@ -180,7 +192,10 @@ class DirectionalBasis:
         return self._softmax(self._cosines(theta)[1])
 
     def hard_weights(self, theta: ArrayLike) -> FloatArray:
-        """Return the hard bin weights (5), shape (..., n), shared equally on a boundary."""
+        """Return the weights (5) of hard bins, shape (..., n): 1 for the nearest direction, else 0.
+
+        On a boundary the nearest directions share the weight equally.
+        """
         t = self._cosines(theta)[1]
         best = t >= t.max(axis=-1, keepdims=True)
         return best / best.sum(axis=-1, keepdims=True)
@@ -217,7 +232,7 @@ def _check_count(n: int) -> None:
 
 
 def fibonacci_sphere(n: int) -> FloatArray:
-    """Return n points of the unit sphere on a golden-angle spiral, each owning area 4π/n."""
+    """Return n points on the unit sphere along a golden-angle spiral, each with area 4π/n."""
     k = np.arange(n) + 0.5
     z = 1.0 - 2.0 * k / n
     azimuth = np.pi * (1.0 + np.sqrt(5.0)) * k

@@ -48,6 +48,6 @@ def _deepest(directions: FloatArray, normals: FloatArray, edges: IntArray) -> fl
 
 
 def circle_gaps(directions: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the sorted angles in [0, 2π) and the gap from each to the next, in rad."""
+    """Return the angles sorted in [0, 2π), and the gap from each to the next, in rad."""
     angles = np.sort(np.arctan2(directions[:, 1], directions[:, 0]) % (2.0 * np.pi))
     return angles, np.diff(angles, append=angles[0] + 2.0 * np.pi)

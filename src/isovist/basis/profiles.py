@@ -23,7 +23,7 @@ MIN_TEMPERATURE = 1e-300
 
 
 class Profile(Protocol):
-    """A weight profile ψ with one parameter: one of this module, or your own."""
+    """A weight profile ψ with one parameter; you can write your own."""
 
     @property
     def parameter(self) -> float:
@@ -189,9 +189,9 @@ _COMPILED: dict[type, int] = {Softmax: 0, Bump: 1, CosinePower: 2}
 
 
 def compiled(profile: Profile) -> tuple[int, float] | None:
-    """Return the kernel's number and parameter of a profile, or `None` for one of your own.
+    """Return the number of a profile in the kernels, and its parameter there.
 
-    They take 1/ε, 1/(1 − cos ρ) or k.
+    The parameter is 1/ε, 1/(1 − cos ρ) or k.  The result is `None` for a profile of your own.
     """
     if isinstance(profile, Softmax | Bump | CosinePower) and type(profile) in _COMPILED:
         return _COMPILED[type(profile)], profile.scaled

@@ -28,10 +28,10 @@ from isovist.poses import Pose, unit_vectors
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Foresight:
-    """Predict what a sensor would see on the ground, with a few beams.
+    """A predictor of scans with a few beams, for poses of the robot on the ground.
 
     Attributes:
-        ground: Where the robot drives.
+        ground: The ground that the robot drives on.
         bearings: Bearings of the beams in rad, shape (m,).
         reach: Longest range of a beam, in m.
     """
@@ -41,19 +41,19 @@ class Foresight:
     reach: float
 
     def ranges(self, poses: Pose) -> FloatArray:
-        """Predict the ranges from sensor poses in the world, shape (…), in m, shape (…, m)."""
+        """Predict the ranges in m, shape (…, m), for sensor poses in the world, shape (…)."""
         return predict(self.ground.walls, poses, self.bearings, self.reach)
 
     def separate(self, poses: Pose, model: BeamModel) -> tuple[Float32Array, BoolArray]:
-        """Return how well each beam separates every pair of places, and which beams return.
+        """Return how well each beam distinguishes each pair of places, and which beams return.
 
         Args:
-            poses: Sensor poses in the world, at V views from each of K places, shape (V, K).
-            model: How a range is rated; σ comes from the settings of the ground.
+            poses: Sensor poses in the world, for V views from each of K places, shape (V, K).
+            model: Beam model, whose σ is replaced by that of the settings.
 
         Returns:
-            δ when i is true and j is not, shape (V, i, j, m), 0 where there is no return; and where
-            there is one, shape (V, i, m).
+            δ if i is the true place and j is not, shape (V, i, j, m), 0 without a return.  Then a
+            mask of the beams that return, shape (V, i, m).
         """
         from isovist.compute import separate_views
 
@@ -71,9 +71,10 @@ class Foresight:
         return delta, np.isfinite(z) & (z > 0.0)
 
     def information(self, poses: Pose, noise: float) -> FloatArray:
-        """Return the information matrix H of (2) for sensor poses (…), shape (…, 3, 3).
+        """Return the information matrix H of (2) at sensor poses (…), shape (…, 3, 3).
 
-        It is that of (x, y, yaw) in the world, from ranges with a standard deviation `noise`, in m.
+        It is the information about (x, y, yaw) in the world from ranges with a standard deviation
+        `noise` (m).
         """
         settings = self.ground.settings.foresight
         sides = np.stack([np.eye(3), -np.eye(3)]) * settings.step
@@ -92,7 +93,8 @@ class Foresight:
 def predict(walls: OccupancyMap, poses: Pose, bearings: FloatArray, reach: float) -> FloatArray:
     """Predict the ranges of beams from sensor poses in the world, in m, shape (…, m).
 
-    Beams that meet no wall within the reach (m) are infinite; inside walls they have length 0.
+    A beam that meets no wall within `reach` (m) is infinite.  A beam from inside a wall has length
+    0.
     """
     directions = unit_vectors(poses.vector[..., 2:] + bearings)
     hits = walls.cast(poses.position[..., None, :], directions, maximum=reach)

@@ -61,11 +61,11 @@ class Ground:
 
     Attributes:
         world: The map.
-        walls: The map as a range sensor sees it: only walls end a beam.
-        room: Distance of each cell to anything that is not free, in m, shape of the map.
+        walls: The map for a range sensor, where only walls end a beam.
+        room: Distance from each cell to the nearest cell that is not free, in m, shape of the map.
             Read-only.
-        settings: What the robot needs.
-        plane: The 2D atlas that predicted scans are rated on.
+        settings: Settings, including the size of the robot.
+        plane: The 2D atlas for rating predicted scans.
         level: The plane of motion of a 3D map; `None` in 2D.
     """
 
@@ -78,9 +78,10 @@ class Ground:
 
     @classmethod
     def from_atlas(cls, atlas: Atlas, settings: ExplorationSettings | None = None) -> "Ground":
-        """Build the ground of the map of an atlas, with gaps between scan rays closed.
+        """Make the ground of the map of an atlas.
 
-        In 3D it is the floor, as a robot with the sensor at the height of the atlas drives.
+        Gaps between the rays of the map maker count as free.  In 3D the ground is the floor, for a
+        robot whose sensor is at the height of the atlas.
         """
         from scipy.ndimage import distance_transform_edt
 
@@ -98,7 +99,7 @@ class Ground:
         return cls(world, bare_walls(plane.world), room, settings, plane, level)
 
     def flatten(self, scan: AnyScan) -> Scan:
-        """Return a scan of the plane of motion; a 2D scan is returned as it is."""
+        """Return a scan reduced to the plane of motion of the robot; a 2D scan is unchanged."""
         if isinstance(scan, Scan):
             return scan
         if self.level is None:
@@ -109,12 +110,15 @@ class Ground:
         return self.level.flatten(scan)
 
     def clearance(self, points: ArrayLike) -> FloatArray:
-        """Return the clearance at world points, shape (...), in m; negative outside free space."""
+        """Return the distance from world points to anything that is not free, shape (...), in m.
+
+        It is negative outside free space.
+        """
         rows, cols = self.world.index(points)
         return np.where(rows >= 0, self.room[rows, cols], -1.0)
 
     def fits(self, a: ArrayLike, b: ArrayLike, radius: float) -> BoolArray:
-        """Return whether a robot fits all along lines from `a` to `b`, world points (..., 2)."""
+        """Return whether a robot fits along the lines from `a` to `b`, world points (..., 2)."""
         a, b = np.broadcast_arrays(np.asarray(a, dtype=np.float64), b)
         longest = float(np.max(np.hypot(*np.moveaxis(b - a, -1, 0)), initial=0.0))
         share = np.linspace(0.0, 1.0, 2 + int(longest / self.world.resolution))
@@ -126,10 +130,10 @@ class Ground:
 
         Args:
             pose: T_world_robot.
-            scan: What it sees.  Ends of beams are obstacles as well: the scan is the same whatever
-                the true pose, the map around it is not.
-            reach: Longest path in m.
-            sparsity: Factor by which views and goals are farther apart than usual.
+            scan: The current scan.  Ends of its beams are obstacles too, since they hold at any
+                pose, unlike the map.
+            reach: Maximum length of a path, in m.
+            sparsity: Factor on the distances between views and between goals.
         """
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import dijkstra
@@ -212,11 +216,11 @@ class Ground:
         return PathTree(*(readonly(a) for a in (poses, parents, far[ends], points, before, ends)))
 
     def straighten(self, pose: Pose, path: FloatArray) -> FloatArray:
-        """Return a path with as few corners as the robot has room for, shape (k, 2).
+        """Return a path with as few corners as the free space allows, shape (k, 2).
 
         Args:
-            pose: T_world_robot, in whose frame the path is.
-            path: Points of the path in m, shape (n, 2).
+            pose: T_world_robot, the frame of the path.
+            path: Points of the path, shape (n, 2), in m.
         """
         corners, k = [0], 0
         world = pose.apply(path)
@@ -228,13 +232,13 @@ class Ground:
 
 
 def clear_ahead(scan: Scan, heading: float, half_width: float, reach: float = np.inf) -> float:
-    """Return how far the robot could drive straight on before an obstacle, in m.
+    """Return the distance that a robot can drive straight before it meets an obstacle, in m.
 
     Args:
-        scan: What the robot sees.
+        scan: The current scan.
         heading: Direction of the drive in the frame of the robot, in rad.
-        half_width: Half the width that the robot needs clear, in m.
-        reach: Longest answer, in m.
+        half_width: Half of the width that must be free, in m.
+        reach: Maximum of the result, in m.
     """
     ends = Pose(0.0, 0.0, heading).inverse.apply(scan.T_robot_sensor.apply(scan.endpoints))
     obstacles = ends[(np.abs(ends[:, 1]) < half_width) & (ends[:, 0] > 0.0)]

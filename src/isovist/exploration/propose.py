@@ -36,7 +36,7 @@ from isovist.tracking import Tracker
 
 
 class Rule(StrEnum):
-    """The rule that decides where to drive."""
+    """A rule that decides where to drive."""
 
     RIVALS = "rivals"
     GRAMIAN = "gramian"
@@ -44,7 +44,7 @@ class Rule(StrEnum):
 
     @classmethod
     def from_text(cls, text: str) -> "Rule":
-        """Return a rule by name or by letter: "a" is the paper's rule, "b" ours."""
+        """Return the rule with a name or letter: "a" for the rule of the paper, "b" for ours."""
         letters = {"a": cls.GRAMIAN, "b": cls.RIVALS}
         if text not in [*letters, *cls]:
             raise InputError(f"A rule is rivals (b), gramian (a) or random, got {text!r}.")
@@ -53,17 +53,17 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proposal:
-    """A proposed motion of the robot, and what is expected of it.
+    """A proposed motion of the robot, and its expected gain.
 
     Attributes:
         rule: The rule that chose it.
-        direction: Direction of the goal in the frame of the robot, in rad; the angle of a turn on
-            the spot.
+        direction: Direction of the goal in the frame of the robot, or angle of a turn on the spot,
+            in rad.
         distance: Distance to drive, in m.
         gain: Rule "rivals": expected number of places that are ruled out.  Rule "gramian": growth
             of λ_min in 1/m² per m.  Rule "random": 0.
-        path: (x, y, heading) of the corners in the frame of the robot, in m and rad, from where it
-            stands, shape (k, 3).  Read-only.
+        path: (x, y, heading) of the corners in the frame of the robot, in m and rad, starting at
+            the robot, shape (k, 3).  Read-only.
         text: The proposal in words.
     """
 

@@ -21,16 +21,18 @@ def refutation(tracker: Tracker, t: FloatArray, d: FloatArray, explained: float)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rivals:
-    """The possible places, most likely first, with the sums of `tracking.bank` (2) per pair.
+    """The possible places of a robot, most likely first, with the evidence about each pair.
+
+    The sums are those of `tracking.bank`, equation (2).  δ compares place i, taken as true, with j.
 
     Attributes:
         poses: T_world_robot, shape (K,).
-        chances: Their probabilities, shape (K,).  Read-only.
-        sums: A = Σ w δ if i is right and j is not, Q = Σ w δ², D = Σ w (mean rating less the
-            rival's) and W = Σ w, the same for all pairs, shape (4, K, K).  Read-only.
+        chances: Probability of each place, shape (K,).  Read-only.
+        sums: A = Σ w δ, Q = Σ w δ², D = Σ w (difference of mean ratings) and W = Σ w, equal for all
+            pairs, shape (4, K, K).  Read-only.
         explained: Share of the beams that the best place explains.
-        trail: Earlier poses of the sensor, relative to its present pose, shape (F,).
-        weights: w of each, shape (F,).  Read-only.
+        trail: Earlier poses of the sensor, relative to its current pose, shape (F,).
+        weights: Weight w of each earlier pose, shape (F,).  Read-only.
     """
 
     poses: Pose

@@ -167,8 +167,8 @@ class ExplorationSettings(Settings):
 
     Attributes:
         robot: Size of the robot.
-        paths: Paths that are considered.
-        objective: Cost and worth of a drive.
+        paths: Selection of the paths that are considered.
+        objective: Cost and value of a drive.
         foresight: Prediction of scans.
     """
 
@@ -187,7 +187,7 @@ class ExplorationSettings(Settings):
     def headings(self) -> FloatArray:
         """The headings that the Gramian rule considers in the frame of the robot, in rad.
 
-        They are those of every other predicted beam.
+        There is one for every other predicted beam.
         """
         count = round(np.pi / self.foresight.beam_spacing_rad)
         return 2.0 * np.pi * np.arange(float(count)) / count

@@ -13,9 +13,10 @@ from isovist.io.settings import LIMITS
 
 
 def bounded(make: Callable[[], Any]) -> Callable[..., bytes]:
-    """Return a function that decompresses data up to `FileLimits.bag_part_bytes`.
+    """Return a function that decompresses data up to a limit, `FileLimits.bag_part_bytes`.
 
-    `make` makes a decompressor; several are used one after the other.
+    Args:
+        make: Function that makes a decompressor.  Several decompressors are used one after another.
     """
 
     def unpack(data: bytes, *_size: int) -> bytes:

@@ -54,7 +54,7 @@ def read_messages(
 
     Args:
         path: The bag.
-        choice: Function that selects from the connections of the bag.
+        choice: Function that selects some of the connections of the bag.
     """
     for connection, _, message in read_timed_messages(path, choice):
         yield connection, message
@@ -67,7 +67,7 @@ def read_timed_messages(
 
     Args:
         path: The bag.
-        choice: Function that selects from the connections of the bag.
+        choice: Function that selects some of the connections of the bag.
 
     Raises:
         FileError: If the bag is missing or damaged.

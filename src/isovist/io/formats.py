@@ -39,12 +39,12 @@ class Format:
 
 
 def format_of(path: Path, formats: Iterable[Format]) -> Format | None:
-    """Return the format with the suffix of a path, or `None` if no row has it."""
+    """Return the format that has the suffix of a path, or `None` if there is none."""
     return next((row for row in formats if path.suffix.lower() in row.suffixes), None)
 
 
 def suffixes_of(formats: Iterable[Format]) -> tuple[str, ...]:
-    """Return all suffixes of a table, in its order."""
+    """Return the suffixes of all formats of a table, in its order."""
     return tuple(suffix for row in formats for suffix in row.suffixes)
 
 

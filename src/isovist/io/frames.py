@@ -46,7 +46,7 @@ class Frames:
             self.links[parent, child].extend(values)
 
     def ancestors(self, frame: str, stop: Callable[[str], bool]) -> list[str]:
-        """Return a frame, its parent and so on, up to the root or a frame where `stop` is true."""
+        """Return a frame, its parent, and so on to the root or to a frame where `stop` is true."""
         chain = [frame]
         while not stop(chain[-1]) and (parents := self.parents.get(chain[-1])):
             if len(parents) > 1:
@@ -62,8 +62,9 @@ class Frames:
     def robot(self, sensor: str, odometry_frames: set[str]) -> str:
         """Return the frame of the robot that carries a sensor.
 
-        It is the frame that odometry names, else the one that moves in `odom`, else the topmost
-        above the sensor: the sensor itself if no link holds it.
+        - the frame that odometry messages name
+        - otherwise, the frame that moves in `odom`
+        - otherwise, the topmost frame above the sensor, which may be the sensor itself
         """
         moving = {child for parent, child in self.links if _is_odom(parent)}
         for frames in (odometry_frames, moving):
@@ -73,7 +74,7 @@ class Frames:
         return chain[-2] if _is_fixed(chain[-1]) and len(chain) > 1 else chain[-1]
 
     def odometry(self, sensor: str) -> tuple[str, FloatArray, Pose3]:
-        """Return the robot's frame, times in s, shape (k,), and T_odom_robot at each time."""
+        """Return the frame of the robot, times in s, shape (k,), and T_odom_robot at each time."""
         chain = self.ancestors(sensor, _is_odom)
         if len(chain) < 2 or not _is_odom(chain[-1]):
             raise FileError(
@@ -85,11 +86,11 @@ class Frames:
         return robot, *self._link(odom, robot)
 
     def has_odometry(self) -> bool:
-        """Return whether a transform says how anything moves in `odom`."""
+        """Return whether any transform describes a motion in `odom`."""
         return any(_is_odom(parent) for parent, _ in self.links)
 
     def T(self, parent: str, child: str) -> Pose3:
-        """Return the transform T_parent_child of two frames that do not move against each other."""
+        """Return the transform T_parent_child between two frames that are fixed to each other."""
         down = self.ancestors(child, parent.__eq__)
         up = [parent] if down[-1] == parent else self.ancestors(parent, down.__contains__)
         shared = next((frame for frame in up if frame in down), None)
@@ -143,7 +144,7 @@ def poses_of_rows(numbers: "array[float]") -> tuple[FloatArray, Pose3]:
 
 
 def frame_name(text: str) -> str:
-    """Return the name of a frame without the leading slash that tf of ROS 1 wrote."""
+    """Return the name of a frame without the leading slash of ROS 1."""
     return text.lstrip("/")
 
 
@@ -158,7 +159,7 @@ def _is_fixed(frame: str) -> bool:
 
 
 def mounting_of(name: str, sensor: str, T: Pose3) -> tuple[Pose, bool]:
-    """Return the 2D pose of a level sensor on the robot, and whether it is upside down.
+    """Return the 2D pose of a level sensor on the robot, and whether the sensor is upside down.
 
     Seen from above, the bearings of a sensor that is upside down are clockwise.
 

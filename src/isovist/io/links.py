@@ -21,9 +21,9 @@ KIND = "a file of links"
 
 
 def read_links(path: PathLike) -> tuple[Link, ...]:
-    """Read the links between maps from a file.
+    """Read the links between maps, such as lifts and doors, from a file.
 
-    `Tracker` checks that their maps exist.
+    `Tracker` checks that the maps exist.
     """
     name, entries = Path(path).name, read_yaml(path, KIND)
     if not isinstance(entries, list):

@@ -32,7 +32,7 @@ class _Element:
 
 
 def has_faces(path: PathLike) -> bool:
-    """Return whether a PLY file holds a mesh rather than a point cloud."""
+    """Return whether a PLY file holds a mesh and not a point cloud."""
     _, elements, _ = _header(Path(path), read_bytes(path, "a PLY file", LIMITS.cloud_bytes))
     return any(element.name == "face" and element.rows > 0 for element in elements)
 

@@ -31,10 +31,7 @@ NANOSECONDS = 1e14
 
 
 def cloud_of(path: Path, message: Any) -> CloudScan | None:
-    """Convert a PointCloud2 message to a `CloudScan`.
-
-    Returns `None` when it has too few returns for one.
-    """
+    """Convert a PointCloud2 message to a `CloudScan`; return `None` if it has too few returns."""
     fields = _fields(path, message)
     points, is_return = _returns(fields)
     if is_return.sum() < MIN_RETURNS:

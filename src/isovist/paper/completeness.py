@@ -118,16 +118,16 @@ def interpolation_error(
 
 
 def interpolation(bases: Sequence[DirectionalBasis], g: Function) -> Convergence:
-    """Return the uniform error of the interpolant along a sequence."""
+    """Return the uniform error of the interpolant for each basis of a sequence."""
     return _along(bases, [interpolation_error(basis, g) for basis in bases])
 
 
 def crowded_basis(size: int, temperature: float, *, surplus: float = 20.0) -> DirectionalBasis:
-    """Return a 2D basis whose mesh norm is small and whose completeness fails.
+    """Return a 2D basis with a small mesh norm for which completeness fails.
 
-    `size` equal steps, and surplus·size·e^(2/ε) more directions packed within 1e-3 rad of the
-    first.  With ε → 0 and `size` → ∞ all assumptions of the paper's theorem hold, yet the
-    interpolant tends to the constant g(d_0): the rate condition is what is missing.
+    It has `size` directions in equal steps, and surplus·size·e^(2/ε) more within 1e-3 rad of the
+    first. With ε → 0 and `size` → ∞ all assumptions of the paper's theorem hold.  Yet the
+    interpolant tends to the constant g(d_0), since the rate condition does not hold.
     """
     crowd = int(np.ceil(surplus * size * np.exp(2.0 / temperature)))
     if crowd > 5_000_000:
@@ -141,7 +141,7 @@ def crowded_basis(size: int, temperature: float, *, surplus: float = 20.0) -> Di
 def parseval_gap(
     bases: Sequence[DirectionalBasis], world: SegmentMap, point: ArrayLike, *, keep: float = 1e-8
 ) -> Convergence:
-    """Return ‖r_p‖² − |r_p|_n² of the range from a point, in m², along a sequence."""
+    """Return ‖r_p‖² − |r_p|_n² of the range from a point, in m², for each basis of a sequence."""
     p = as_floats("point", point, (2,))
     energy = float(squared_norms(world, p[None])[0])
     gaps = []
@@ -154,7 +154,8 @@ def parseval_gap(
 def parseval_gap_of(bases: Sequence[DirectionalBasis], f: Function) -> Convergence:
     """Return the Parseval gap of a function f of directions, by the rule of each Gram matrix.
 
-    Right for smooth f; a jump is seen only as finely as the rule's nodes lie.
+    The result is accurate for smooth f.  Jumps of f are resolved only to the distance between
+    nodes.
     """
     gaps = []
     for basis in bases:
@@ -168,7 +169,7 @@ def parseval_gap_of(bases: Sequence[DirectionalBasis], f: Function) -> Convergen
 def separation(
     bases: Sequence[DirectionalBasis], world: SegmentMap, p: ArrayLike, q: ArrayLike
 ) -> Convergence:
-    """Return d_n(p, q) along a sequence on the circle; its limit is ‖r_p − r_q‖."""
+    """Return d_n(p, q) for each basis of a sequence on the circle; its limit is ‖r_p − r_q‖."""
     ends = np.stack([as_floats("p", p, (2,)), as_floats("q", q, (2,))])
     values = []
     for basis in bases:

@@ -34,9 +34,9 @@ class Setup:
     Attributes:
         world: The room.
         basis: The directions and their weights.
-        place: Where the robot is, (x, y) in m.
-        described: Where sums of S terms are compared, (x, y) in m.
-        region: The box (x0, y0, x1, y1) that the nodes lie in, in m, or `None` for all of it.
+        place: Position of the robot, (x, y) in m.
+        described: Position at which sums of S terms are compared, (x, y) in m.
+        region: Box (x0, y0, x1, y1) of the nodes, in m; `None` for the whole room.
     """
 
     world: SegmentMap
@@ -54,15 +54,15 @@ class Setup:
         room: SegmentMap | None = None,
         place: tuple[float, float] | None = None,
     ) -> "Setup":
-        """Make a setup with other values than the paper's.
+        """Make a setup with values that differ from those of the paper.
 
         Args:
-            channels: Directions of the basis.
-            temperature: How wide the weights are (`profile_of`).
+            channels: Number of directions of the basis.
+            temperature: Width of the weights (`profile_of`).
             profile: softmax, bump or cosine.
             room: A plan of walls; the paper's room when `None`.
-            place: Where the robot is, in m; where there is most room when `None`, in the paper's
-                room where the paper has it.
+            place: Position of the robot, in m.  When `None`, that of the paper in its room, and
+                elsewhere the place with most room.
         """
         basis = DirectionalBasis.circle(channels, profile=profile_of(profile, temperature))
         world = paper_room() if room is None else room
@@ -136,7 +136,7 @@ def paper_basis() -> DirectionalBasis:
 
 
 def run_example(setup: Setup | None = None) -> Example:
-    """Compute the whole example, with the paper's values unless others are given."""
+    """Compute the whole example, by default with the values of the paper."""
     setup = Setup(paper_room(), paper_basis()) if setup is None else setup
     world, basis, place = setup.world, setup.basis, setup.place
     exact = Descriptor(basis, quadrature=Exact(1e-14))

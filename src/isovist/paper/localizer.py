@@ -116,13 +116,13 @@ class PaperLocalizer:
     Attributes:
         world: The map.  Unknown cells between rays of the mapping sensor are made free.
         basis: The directions and their weights.
-        signal: The signal, or several that are stacked; each then counts in units of its
-            standard deviation over the grid.
+        signal: The signal, or several signals, each in units of its standard deviation over the
+            grid.
         norm: Norm of (1): "euclid", "gram" or "truncated", which refines like "euclid".
         spacing: Spacing of the nodes, in m.
         region: Box of the nodes, as in `DescriptorGrid.over`.
-        view: The band of directions that a 3D sensor sees; all of them when `None`.
-        settings: Numbers of the method.
+        view: The band of directions that a 3D sensor sees; all when `None`.
+        settings: Settings of the method.
     """
 
     world: Map
@@ -150,7 +150,7 @@ class PaperLocalizer:
 
     @cached_property
     def grid(self) -> DescriptorGrid:
-        """Return the nodes with F of all signals one after the other, each in its `scales`."""
+        """Return the nodes, with F of all signals one after another, each divided by its scale."""
         return self._described[0]
 
     @property
@@ -180,13 +180,13 @@ class PaperLocalizer:
 
     @property
     def headings(self) -> FloatArray:
-        """Return the headings to try if none is given, in rad: one for each mesh norm."""
+        """Return the headings in rad to try if none is given, one for each mesh norm."""
         count = int(np.ceil(2.0 * np.pi / self.basis.mesh_norm - 1e-9))
         return 2.0 * np.pi * np.arange(count) / count
 
     @property
     def bound_radius(self) -> float:
-        """Return the radius of the ball in which a bound is claimed, in m."""
+        """Return the radius in m of the ball in which the bound is valid."""
         return self.settings.bound_radius * self.spacing
 
     def locate(
@@ -199,10 +199,11 @@ class PaperLocalizer:
         """Locate an observation.
 
         Args:
-            observation: A scan, or F, shape (n,).  F is in the axes of the map, for which `heading`
-                is 0, or of a robot with unknown heading, for which the basis needs equal steps.
+            observation: A scan, or F, shape (n,). F is in the axes of the map if `heading` is 0.
+                With an unknown heading, F is in the axes of the robot, and the basis needs equal
+                steps.
             heading: Heading of the robot in rad; `None` if it is not known.
-            noise: η, bound on ‖F_obs − F(p*)‖; for a scan that of the estimate when `None`.
+            noise: η, bound on ‖F_obs − F(p*)‖; when `None`, that of the estimate for a scan.
         """
         if heading is not None and not np.isfinite(heading):
             raise InputError.about("heading", f"must be an angle in rad, got {heading}.")
@@ -276,7 +277,7 @@ class PaperLocalizer:
         return self._descend(beams, start, None).path[-1]
 
     def sees_all(self, beams: Beams) -> bool:
-        """Return whether a scan saw all of every channel."""
+        """Return whether a scan covers every channel completely."""
         mass = beams.describe(self.basis, 0.0)[1]
         return bool((mass >= self.settings.full_view_share * self._full_mass).all())
 
@@ -408,7 +409,7 @@ def make_basis(
 def sensor_layer(
     world: Map, height: float | None = None, max_height: float | None = None
 ) -> FloatArray | None:
-    """Return the box of a 3D map in which the sensor is, as `region`; `None` on a 2D map.
+    """Return the box of a 3D map that contains the sensor, for `region`; `None` on a 2D map.
 
     Args:
         world: The map.
@@ -430,7 +431,7 @@ def sensor_layer(
 
 
 def view_of(scan: Scan | CloudScan) -> Band | None:
-    """Return the band of directions that a 3D scan saw; `None` for a 2D scan."""
+    """Return the band of directions of a 3D scan; `None` for a 2D scan."""
     if not isinstance(scan, CloudScan):
         return None
     p = scan.level_points

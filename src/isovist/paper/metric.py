@@ -54,7 +54,7 @@ class MapMetric:
 
 
 def map_metric(localizer: PaperLocalizer) -> MapMetric:
-    """Measure the grid of a localizer that has one signal."""
+    """Measure the metric of a map on the grid of a localizer with one signal."""
     if len(localizer.descriptors) > 1:
         raise InputError(
             "The metric is that of one signal, not of several stacked.", code="conflict"

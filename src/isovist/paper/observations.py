@@ -45,8 +45,8 @@ class PlaceTrajectory:
     """A trajectory with known heading, equation (1), in 2D or 3D.
 
     Attributes:
-        field: Gives F and J.
-        moves: m_t, shape (k, d), in m.  Read-only.
+        field: Field that returns F and J.
+        moves: Moves m_t, shape (k, d), in m. Read-only.
         weights: Weights of the observations, shape (k,).  Read-only.
     """
 
@@ -58,11 +58,11 @@ class PlaceTrajectory:
     def along(
         cls, field: Field, places: ArrayLike, times: ArrayLike | None = None
     ) -> "PlaceTrajectory":
-        """Make a trajectory from places of a path, shape (k, d), relative to the first of them.
+        """Make a trajectory from places of a path, relative to the first place.
 
         Args:
-            field: Gives F and J.
-            places: In any frame with the axes of the map, in m.
+            field: Field that returns F and J.
+            places: Places of the path in any frame with the axes of the map, shape (k, d), in m.
             times: Ascending times in s, shape (k,): integrals over time are trapezoidal sums.
                 Without times each place is one observation.
         """
@@ -134,13 +134,13 @@ class PoseTrajectory:
         *,
         arm: float = ARM,
     ) -> "PoseTrajectory":
-        """Make a trajectory from poses of the robot in any fixed frame; only differences count.
+        """Make a trajectory from poses of the robot in any fixed frame.
 
         Args:
             descriptor: Basis, signal and quadrature.
             world: The map.
             odometry: T_odom_robot at each observation.
-            times: As in `PlaceTrajectory.along`.
+            times: Times in s, as in `PlaceTrajectory.along`.
             arm: ℓ of (4), in m.
         """
         if not (np.isfinite(arm) and arm > 0.0):
@@ -192,7 +192,10 @@ def motions_since_start(odometry: Sequence[Pose]) -> Pose:
 
 
 def time_weights(count: int, times: ArrayLike | None) -> FloatArray:
-    """Return trapezoidal weights of ascending times in s, shape (count,); ones without times."""
+    """Return trapezoidal weights of ascending times in s, shape (count,).
+
+    Without times, all weights are 1.
+    """
     if times is None:
         return np.ones(count)
     t = as_floats("times", times, (count,))

@@ -158,12 +158,12 @@ class LocalizerSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class BoundSettings(Settings):
-    """Estimation of suprema over a ball from samples (`static`, `dynamic`).
+    """Set how suprema over a ball are estimated from samples (`static`, `dynamic`).
 
     Attributes:
-        margin: Factor on suprema that are estimated from samples.
-        place_samples: Samples of the ball around one place.
-        trajectory_samples: Samples of the ball around the start of a trajectory.
+        margin: Factor on the suprema.
+        place_samples: Number of samples of the ball around one place.
+        trajectory_samples: Number of samples of the ball around the start of a trajectory.
     """
 
     margin: float = setting(

@@ -12,7 +12,7 @@ NO_RIVAL = "Only one place was found, so there is none to compare it with."
 
 
 def contrast_text(contrast: Contrast | None) -> str:
-    """Describe which beams tell the best place from its strongest rival."""
+    """Describe the beams that distinguish the best place from its strongest rival."""
     if contrast is None:
         return NO_RIVAL
     first, second = contrast.numbers

@@ -35,12 +35,12 @@ def sensor_json(lidar: Lidar | SpinningLidar) -> dict[str, float | None]:
 
 
 def percent(share: float) -> str:
-    """Format a share in whole percent, with one decimal near 0 % and 100 %."""
+    """Format a share in percent, with one decimal near 0 % and 100 %."""
     return f"{share:.1%}" if min(share, 1.0 - share) < 0.005 else f"{share:.0%}"
 
 
 def area_words(area: Area) -> str:
-    """Describe an area: where it is, how often answers are unique, and why not more often."""
+    """Describe an area: its position, how often answers are unique, and the reason."""
     where = (
         f"around ({area.x:.1f}, {area.y:.1f}), {area.size:.0f} m², {area.unique_share:.0%} unique"
     )

@@ -23,7 +23,7 @@ def _table(title: str, *columns: str) -> Table:
 
 
 def print_example(rows: dict[str, Any]) -> None:
-    """Print the tables of the paper's section 7, each beside the exact value."""
+    """Print the tables of section 7 of the paper, with the exact value beside each number."""
     console = Console()
     exact = rows["phi_exact"]
     channels = (0, 1, len(exact) // 2)

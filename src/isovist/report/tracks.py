@@ -19,11 +19,11 @@ COLUMNS = ("time", "verdict", "map", "x", "y", "yaw", "probability", "travelled_
 
 
 def update_json(update: Update, frame: str = "robot") -> dict[str, Any]:
-    """Return an update of a tracker as JSON data: m, rad, s and ms; errors if the truth is known.
+    """Return an update of a tracker as JSON data: m, rad, s and ms, and errors if truth is known.
 
     Args:
         update: The update.
-        frame: Name of what the poses describe, such as "robot".
+        frame: Name of the body that the poses describe, such as "robot".
     """
     belief = update.belief
     report: dict[str, Any] = {
@@ -46,7 +46,10 @@ def update_json(update: Update, frame: str = "robot") -> dict[str, Any]:
 
 
 def write_updates(path: PathLike, updates: Sequence[Update]) -> None:
-    """Write a CSV row for each update: s, m, rad; the pose is empty where there is none."""
+    """Write a CSV row for each update, in s, m and rad.
+
+    The pose is empty if there is none.
+    """
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(COLUMNS)

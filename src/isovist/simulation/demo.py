@@ -25,9 +25,9 @@ class Demonstration:
 
     Attributes:
         atlas: Atlas of the plan, without furniture.
-        scan: Simulated scan with noise, among the furniture.
+        scan: Simulated scan with noise, in a world with furniture.
         truth: True pose of the robot.
-        answer: Result of localization.
+        answer: Result of `locate`.
     """
 
     atlas: Atlas
@@ -37,7 +37,7 @@ class Demonstration:
 
     @property
     def error(self) -> tuple[float, float]:
-        """Error of the best estimate in m and rad; infinite if there is none."""
+        """The error of the best estimate in m and rad; infinite if there is none."""
         best = self.answer.best
         return (np.inf, np.inf) if best is None else pose_error(best.pose, self.truth)
 
@@ -49,7 +49,10 @@ class Demonstration:
 
 
 def demonstrate(seed: int = 0) -> Demonstration:
-    """Locate a robot at a random place of the office floor that belongs to a seed."""
+    """Locate a robot at a random place of a generated office floor.
+
+    Equal seeds give equal results.
+    """
     floor = office_floor(seed)
     rng = np.random.default_rng(seed)
     truth = random_pose(floor.reality, rng)
@@ -57,7 +60,10 @@ def demonstrate(seed: int = 0) -> Demonstration:
 
 
 def demonstrate_in_space(seed: int = 0) -> Demonstration:
-    """Locate a robot with a 3D lidar of 16 rings in a building that belongs to a seed."""
+    """Locate a robot with a 3D lidar of 16 rings in a generated building.
+
+    Equal seeds give equal results.
+    """
     floor = office_floor(seed, length=24.0, rows=2)
     atlas = build(MeshMap.extrude(floor.plan, 0.0, CEILING), height=HEIGHT)
     rng = np.random.default_rng(seed)
@@ -78,7 +84,7 @@ def _locate_simulated(
 
 
 def random_pose(world: SegmentMap, rng: np.random.Generator) -> Pose:
-    """Return a random pose with room for the robot."""
+    """Return a random pose at which the robot has room."""
     low, high = world.bounds
     while True:
         place = rng.uniform(low, high)

@@ -27,9 +27,9 @@ class Run:
     Attributes:
         rule: Rule that chose where to drive.
         steps: State after each update.
-        distance: Distance driven until unique, or until the run gave up, in m.
-        unique: Whether it became unique.
-        right: Whether it did and the best estimate is within 0.5 m and 10° of the truth.
+        distance: Distance driven until the end of the run, in m.
+        unique: Whether the verdict became unique.
+        right: Whether it is unique and the best estimate is within 0.5 m and 10° of the true pose.
     """
 
     rule: Rule
@@ -40,17 +40,17 @@ class Run:
 
     @property
     def poses(self) -> FloatArray:
-        """True poses (x, y, yaw) at each update, shape (n, 3), in m and rad."""
+        """The true poses (x, y, yaw) at each update, shape (n, 3), in m and rad."""
         return readonly(np.array([step.truth.vector for step in self.steps]))
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """Verdicts of the tracker at each update."""
+        """The verdict of the tracker at each update."""
         return tuple(step.belief.verdict for step in self.steps)
 
     @property
     def proposals(self) -> tuple[Proposal, ...]:
-        """Proposals in the order in which they were followed."""
+        """The proposals in the order in which the robot followed them."""
         proposals = {id(s.proposal): s.proposal for s in self.steps if s.proposal is not None}
         return tuple(proposals.values())
 
@@ -67,17 +67,17 @@ def explore(
     ground: Ground | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Run:
-    """Drive until the tracker says "unique", for at most `limit` m or until the robot is stuck.
+    """Drive until the tracker says "unique", the robot is stuck, or `limit` m are driven.
 
     Args:
-        atlas: The map; its walls are also what the sensor sees.
+        atlas: Atlas of the map, whose walls the sensor measures too.
         start: True pose T_world_robot at the start, unknown to the robot.
         lidar: The sensor.
-        rule: How to choose where to drive.
-        seed: Seed of sensor noise, odometry noise and random legs.
+        rule: Rule that decides where to drive.
+        seed: Seed of sensor noise, odometry noise and random drives.
         limit: Maximum distance to drive, in m.
-        ground: Ground of the map, if it was made already.
-        progress: Called with the share of the limit that is driven.
+        ground: Ground of the map; made from the atlas when `None`.
+        progress: Function that is called with the share of the limit that is driven.
     """
     rule = Rule.from_text(rule)
     if not (np.isfinite(limit) and limit > 0.0):
@@ -157,7 +157,7 @@ def ambiguous_starts(
 
 
 def lost_start(atlas: Atlas, lidar: Lidar | SpinningLidar, seed: int) -> tuple[Pose, int]:
-    """Return a random pose from which one scan is not enough, and the seed that was used."""
+    """Return a random pose at which one scan is not enough, and the seed that gave it."""
     for start in ambiguous_starts(atlas, lidar, 1, seed=seed):
         return start
     raise InputError(

@@ -27,8 +27,8 @@ class Step:
         truth: True pose T_world_robot.
         distance: Distance driven so far, in m.
         belief: Belief of the tracker.
-        scan: Scan of the robot; with a 3D sensor, reduced to its plane of motion.
-        proposal: Proposal that led here; `None` at the start and after a random leg.
+        scan: Scan of the robot, in 3D reduced to its plane of motion.
+        proposal: Proposal that led to this update; `None` at the start and after a random drive.
     """
 
     truth: Pose

@@ -20,11 +20,11 @@ MAX_WALL_GAP = 1e-3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OfficeFloor:
-    """An office floor as its plan shows it, and as it is.
+    """An office floor: its plan, and the real floor with furniture.
 
     Attributes:
-        plan: Walls only.
-        reality: Walls and furniture.
+        plan: The walls.
+        reality: The walls and the furniture.
     """
 
     plan: SegmentMap
@@ -32,12 +32,12 @@ class OfficeFloor:
 
 
 def office_floor(seed: int = 0, *, length: float = 40.0, rows: int = 4) -> OfficeFloor:
-    """Generate the office floor that belongs to a seed.
+    """Generate an office floor; equal seeds give equal floors.
 
     Args:
         seed: Seed of the random generator.
         length: Length of the floor along x, in m.
-        rows: Rows of rooms, stacked along y; a corridor runs between every two.
+        rows: Number of rows of rooms along y, with a corridor between each two rows.
     """
     return draw_floor(seed, length, rows).floor()
 
@@ -182,7 +182,7 @@ def rotated_box(centre: FloatArray, half: FloatArray, angle: float) -> FloatArra
 def similar_floors(
     seed: int = 0, count: int = 5, *, rebuilt: float = 0.5, length: float = 40.0, rows: int = 4
 ) -> list[OfficeFloor]:
-    """Generate floors of one building that share most walls; some rooms of each are rebuilt.
+    """Generate floors of one building that share most walls, with some rooms of each rebuilt.
 
     A rebuilt room has another door, other columns at its walls and perhaps a partition.
 
@@ -191,7 +191,7 @@ def similar_floors(
         count: Number of floors.
         rebuilt: Share of the rooms of a floor that are rebuilt.
         length: Length of the floors along x, in m.
-        rows: Rows of rooms, as in `office_floor`.
+        rows: Number of rows of rooms, as in `office_floor`.
     """
     return [
         _rebuild(draw_floor(seed, length, rows), np.random.default_rng([seed, k]), rebuilt)
@@ -223,7 +223,7 @@ def _rebuild(drawing: Drawing, rng: np.random.Generator, share: float) -> Office
 
 
 def shared_wall_share(floor: OfficeFloor, other: OfficeFloor) -> float:
-    """Return the share of the walls of a plan, by length, that another plan has too."""
+    """Return the share of the walls of a plan, by length, that are also in another plan."""
     import shapely
 
     walls, other_walls = (
@@ -241,16 +241,16 @@ def twofold_hall(
     seed: int = 0,
     odd: bool = True,
 ) -> OccupancyMap:
-    """Generate a hall with pillars and blocks along its walls.
+    """Generate a hall that looks the same after a rotation by 180°, with pillars and blocks.
 
-    Turned by 180° about its middle it is the same, cell by cell, without the `odd` crate.
+    All cells are equal after the rotation, except those of the `odd` crate.
 
     Args:
         length: Length along x, in m.
         width: Width along y, in m.
-        resolution: Side of a cell in m.
+        resolution: Side of a cell, in m.
         seed: Seed of the pillars and blocks.
-        odd: Whether a crate stands near one of its ends.
+        odd: Whether a crate stands near one end, which breaks the symmetry.
     """
     if min(length, width) < 4.0:
         raise InputError(f"A hall needs at least 4 m × 4 m, got {length:g} m × {width:g} m.")

@@ -50,13 +50,13 @@ class Entry:
     """The description of one array in a manifest.
 
     Attributes:
-        file: Its name in the folder.
+        file: Name of the file in the folder.
         shape: Shape of the array.
-        dtype: As NumPy writes it, e.g. "<f4".
+        dtype: Type of the numbers as NumPy writes it, e.g. "<f4".
         nbytes: Size of the file, header included.
         crc32: CRC-32 of the file, in hexadecimal.
-        pieces: CRC-32 of each `CHECKSUM_BYTES` of a file that has more than one; empty in old
-            manifests.
+        pieces: CRC-32 of each piece of `CHECKSUM_BYTES` bytes, for a file with several pieces;
+            empty in old manifests.
     """
 
     file: str
@@ -87,7 +87,11 @@ class Entry:
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> "Entry":
-        """Make an entry from its fields in a manifest, or raise `ValueError` if invalid."""
+        """Make an entry from its fields in a manifest.
+
+        Raises:
+            ValueError: If a field is not valid.
+        """
         file, dtype, crc32 = (str(fields[key]) for key in ("file", "dtype", "crc32"))
         shape = tuple(int(n) for n in fields["shape"])
         if not _FILE.fullmatch(file) or min(shape, default=0) < 0 or np.dtype(dtype).hasobject:
@@ -98,9 +102,10 @@ class Entry:
         return cls(file, shape, dtype, nbytes, crc32, pieces)
 
     def map(self, place: Location) -> Array:
-        """Return the array, read-only and memory-mapped if on disk, after a check of its bytes.
+        """Check the bytes of the array and return it, read-only, memory-mapped if on disk.
 
-        A wrong checksum raises `FileError`.
+        Raises:
+            FileError: If the checksum is wrong.
         """
         data = place.read(self.file, self.nbytes)
         if f"{zlib.crc32(data.data):08x}" != self.crc32:
@@ -108,9 +113,9 @@ class Entry:
         return self._array(data[self._head :], self.shape, place)
 
     def rows(self, place: Location, first: int, last: int) -> Array:
-        """Return rows `first` to `last` − 1 of the array, read-only, after a check of their bytes.
+        """Check and return rows `first` to `last` − 1 of the array, read-only.
 
-        A large file whose manifest was written before pieces had checksums is not checked.
+        A large file is not checked if its manifest is from before pieces had checksums.
         """
         each = math.prod(self.shape[1:]) * np.dtype(self.dtype).itemsize
         if self._head < 0:
@@ -151,9 +156,9 @@ class Manifest:
     """The manifest of a folder: its kind, version and arrays.
 
     Attributes:
-        kind: What it is, e.g. "atlas".
-        version: Version of that kind.
-        meta: Data of its writer, as JSON.
+        kind: Kind of the content, e.g. "atlas".
+        version: Version of the format of that kind.
+        meta: Other data of the writer, ready for JSON.
         arrays: The entry of every array, by name.
     """
 
@@ -163,7 +168,7 @@ class Manifest:
     arrays: dict[str, Entry]
 
     def encode(self) -> bytes:
-        """Encode the manifest as JSON that ends with the checksum of all that precedes it."""
+        """Encode the manifest as JSON, which ends with the checksum of all bytes before it."""
         content = {"format": FORMAT, **asdict(self)}
         try:
             return _sealed(json.dumps(content, indent=1, allow_nan=False).encode()[:-2])
@@ -175,9 +180,14 @@ class Manifest:
 
     @classmethod
     def decode(cls, data: bytes, name: str) -> "Manifest":
-        """Decode a manifest from what `encode` gave, or raise `FileError` if any byte differs.
+        """Decode the result of `encode`.
 
-        The error text calls the manifest `name`.
+        Args:
+            data: The encoded manifest.
+            name: Name of the manifest, for error texts.
+
+        Raises:
+            FileError: If any byte differs.
         """
         try:
             if data != _sealed(data[: -len(_sealed(b""))]):
@@ -198,16 +208,16 @@ class Manifest:
 def write_folder(
     path: PathLike, kind: str, version: int, meta: Mapping[str, Any], arrays: Mapping[str, Array]
 ) -> None:
-    """Write arrays as a folder, all or nothing.
+    """Write arrays as a folder, completely or not at all.
 
-    At whatever moment the process is killed, readers find what was there before, or the new arrays.
+    If the process is killed at any moment, readers find either the old folder or the new one.
 
     Args:
-        path: The folder; one that this function wrote before is replaced.
-        kind: What it is, e.g. "atlas".
-        version: Version of that kind, for `read_folder` to compare.
-        meta: Anything that JSON can hold, without NaN or infinity.
-        arrays: Arrays of plain numbers, by names of letters, digits and _.
+        path: The folder; an older one from this function is replaced.
+        kind: Kind of the content, e.g. "atlas".
+        version: Version of the format of that kind, which `read_folder` compares.
+        meta: Other data, ready for JSON, without NaN or infinity.
+        arrays: Arrays of numbers, by names of letters, digits and _.
     """
     path = Path(path)
     for name, array in arrays.items():
@@ -243,9 +253,9 @@ def write_folder(
 def read_folder(
     path: PathLike, kind: str, *versions: int
 ) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Read the meta object and arrays of a folder of the given kind and versions.
+    """Read the metadata and the arrays of a folder of the given kind and versions.
 
-    The arrays are mapped into memory and read-only; every byte of them is checked.
+    The arrays are read-only and mapped into memory.  Their checksums are compared.
     """
     place = location_of(path)
     manifest, arrays, problems = _read(place)
@@ -278,12 +288,12 @@ def read_manifest(path: PathLike) -> Manifest:
 
 
 def manifest_of(place: Location) -> Manifest:
-    """Read the manifest of a folder that is given as a `Location`."""
+    """Read the manifest of a folder at a `Location`."""
     return Manifest.decode(place.manifest(), f"{place.name}/{MANIFEST}")
 
 
 def check_folder(path: PathLike) -> list[str]:
-    """Return all problems of a folder, one line each; empty when every byte is right."""
+    """Return a list of all problems of a folder, one line each; empty for a sound folder."""
     try:
         return [str(problem) for problem in _read(location_of(path))[2]]
     except FileError as error:

@@ -23,7 +23,7 @@ from isovist.errors import FileError, InputError, IsovistError
 
 PathLike = str | os.PathLike[str]
 MAX_COORDINATE = 1e18
-"""Larger coordinates and times, in m, rad or s, are refused, since their squares may overflow."""
+"""Maximum coordinate (m, rad) or time (s); the squares of larger ones may overflow."""
 
 _QUOTE = reprlib.Repr()
 _QUOTE.maxlevel, _QUOTE.maxlist, _QUOTE.maxdict, _QUOTE.maxtuple = 2, 6, 3, 6
@@ -31,7 +31,7 @@ _QUOTE.maxstring, _QUOTE.maxother, _QUOTE.maxlong = 60, 60, 40
 
 
 def quote(value: object) -> str:
-    """Return a value from a file, cut short enough for one line of an error text."""
+    """Return a value from a file as a text that is short enough for one line."""
     try:
         return _QUOTE.repr(value)
     except ValueError:  # an integer of more digits than Python prints
@@ -40,7 +40,7 @@ def quote(value: object) -> str:
 
 @contextmanager
 def as_file_error(path: Path) -> Iterator[None]:
-    """Turn an `InputError` about a value of a file into a `FileError` about the file."""
+    """Turn an `InputError` about a value from a file into a `FileError` about the file."""
     try:
         yield
     except InputError as error:
@@ -51,9 +51,10 @@ def as_file_error(path: Path) -> Iterator[None]:
 def decoder_errors(
     path: Path, verdict: str, silent: str = "", max_length: int | None = None
 ) -> Iterator[None]:
-    """Turn any error of a decoder, which may fail in any way, into a one-line `FileError`.
+    """Turn any error of a decoder into a `FileError` of one line.
 
-    The reason has at most `max_length` characters; without one it is `silent` or the error type.
+    The reason has at most `max_length` characters.  Without a reason it is `silent`, or else the
+    type of the error.
     """
     try:
         yield
@@ -72,16 +73,19 @@ def decoder_errors(
 
 
 def first_line(error: BaseException, max_length: int | None = None) -> str:
-    """Return the first line of an error's text, cut to a length, without its full stop."""
+    """Return the first line of the text of an error, without its full stop, cut to a length."""
     return (str(error).strip().splitlines() or [""])[0][:max_length].rstrip(". ")
 
 
 def existing_file(path: PathLike, kind: str) -> Path:
-    """Return the path after a check that it is a readable file that is not empty.
+    """Check that a path is a readable file that is not empty, and return the path.
 
     Args:
-        path: Where the file should be.
-        kind: What it should be, with its article, for the error text.
+        path: The file.
+        kind: Expected content with its article, such as "a map", for the error text.
+
+    Raises:
+        FileError: If the file is missing, empty or not readable.
     """
     path = Path(path)
     try:
@@ -110,7 +114,11 @@ def display_name(path: Path) -> str:
 
 
 def is_folder(path: PathLike) -> bool:
-    """Return whether a path is a folder, or raise `FileError` if the system does not tell."""
+    """Return whether a path is a folder.
+
+    Raises:
+        FileError: If the system cannot tell.
+    """
     try:
         return Path(path).is_dir()
     except OSError as error:  # a name too long, a folder that may not be looked into
@@ -161,8 +169,8 @@ def read_json(path: PathLike, kind: str, limit: int) -> Any:
 def read_npz(path: PathLike, kind: str, limit: int) -> dict[str, NDArray[Any]]:
     """Read all arrays of an `.npz` file that unpacks to at most `limit` bytes.
 
-    The directory of the archive and the header of each array are compared before an array is
-    made, so a false header costs no memory.
+    The directory of the archive and the header of each array are checked before memory is taken, so
+    a false header costs none.
     """
     path = existing_file(path, kind)
     arrays: dict[str, NDArray[Any]] = {}
@@ -206,7 +214,7 @@ def _read_npy(stream: Any, size: int) -> NDArray[Any]:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and its parents, unless they exist."""
+    """Make a folder and its parents, if they do not exist."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -216,7 +224,7 @@ def make_folder(path: Path) -> None:
 
 
 def replace_file(path: PathLike, data: bytes, *, parents: bool = False) -> None:
-    """Replace a file atomically: write under another name, then rename.
+    """Replace a file atomically: write it under another name, then rename it.
 
     With `parents`, missing folders are made.
     """
@@ -224,10 +232,10 @@ def replace_file(path: PathLike, data: bytes, *, parents: bool = False) -> None:
 
 
 def replace_files(files: Mapping[Path, bytes], *, parents: bool = False) -> None:
-    """Replace a group of files atomically; the last one names the others.
+    """Replace a group of files atomically; the last file names the others.
 
-    Whenever the process ends, a reader of the last file finds the old files, the new files, or no
-    last file: it is removed before the others are replaced.
+    The last file is removed before the others are replaced.  If the process ends at any moment, a
+    reader of the last file finds all old files, all new files, or no last file.
     """
     drafts: dict[Path, Path] = {}
     path = last = list(files)[-1]
@@ -260,7 +268,7 @@ def write_synced(path: Path, *parts: bytes | memoryview) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync the names in a folder to disk."""
+    """Write the names in a folder to disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

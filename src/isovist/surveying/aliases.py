@@ -59,7 +59,7 @@ class Aliases:
 
 
 def find_aliases(plan: SurveyPlan, views: Views) -> Aliases:
-    """Find the places that the nodes of a plan can be mistaken for, by their views."""
+    """Find the places that each node of a plan can be mistaken for, by comparing views."""
     atlas, settings, short = plan.atlas, plan.settings.aliases, plan.localization.short
     sample, step = thinned(atlas, np.arange(len(atlas.nodes)), settings.max_nodes)
     positions, F = atlas.positions, described(atlas)

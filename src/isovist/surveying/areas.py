@@ -23,14 +23,14 @@ class Area:
     """An area of adjacent nodes that cannot be localized for the same reason.
 
     Attributes:
-        x: x of the node in its middle, in m.
-        y: y of the node in its middle, in m.
-        size: Area in m².
-        unique_share: Share of unique answers, the mean over its nodes.
-        reason: Why its nodes cannot be localized.
-        axis_deg: Direction along which the position slides, in [0, 180) degrees, or `None`.
-        alias: The place that it looks like, (x, y) in m, or `None`.
-        turn_deg: When it looks like itself, turned by how much, in degrees, or `None`.
+        x: x of the node in the middle of the area, in m.
+        y: y of the node in the middle of the area, in m.
+        size: Size of the area, in m².
+        unique_share: Mean share of unique answers over the nodes.
+        reason: Reason why a robot cannot be localized there.
+        axis_deg: Direction along which the position is uncertain, in [0, 180) degrees, or `None`.
+        alias: Position (x, y) of a place that looks alike, in m, or `None`.
+        turn_deg: Rotation under which the place looks like itself, in degrees, or `None`.
     """
 
     x: float

@@ -12,9 +12,9 @@ from isovist.surveying.plan import SurveyPlan
 
 
 def lattice_of(atlas: Atlas) -> IntArray:
-    """Return the row and column of each node in the lattice of nodes, shape (N, 2).
+    """Return the row and the column of each node in the grid of nodes, shape (N, 2).
 
-    In 3D the shape is (N, 3): the first number is how many nodes lie below it in its column.
+    In 3D the shape is (N, 3), and the first number counts the nodes below in the same column.
     """
     stride = round(atlas.spacing / atlas.world.resolution)
     if isinstance(atlas, PlaneAtlas):

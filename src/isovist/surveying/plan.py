@@ -15,14 +15,14 @@ from isovist.surveying.settings import SurveyingSettings
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SurveyPlan:
-    """The subject of a survey: N nodes of an atlas, and a sensor.
+    """The input of a survey: N nodes of an atlas, and a sensor.
 
     Attributes:
         atlas: The map.
         nodes: Numbers of the nodes in the atlas, shape (N,).
         lidar: The sensor; a spinning one in 3D.
-        settings: How to survey.
-        localization: How scans are located.
+        settings: Settings of the survey.
+        localization: Settings of `locate`.
     """
 
     atlas: Atlas

@@ -199,11 +199,11 @@ class SurveyingSettings(Settings):
     """Set how a site is surveyed.
 
     Attributes:
-        visibility: What a sensor is taken to see.
-        aliases: Which places count as similar.
-        sampling: How many simulated scans are located.
-        prediction: How their answers are carried over to all nodes.
-        areas: Which areas are listed, and why.
+        visibility: Model of the view of a sensor.
+        aliases: Conditions under which two places count as similar.
+        sampling: Number of simulated scans.
+        prediction: Prediction of answers at all nodes from those to simulated scans.
+        areas: Selection of the areas that are listed.
     """
 
     visibility: VisibilitySettings = VisibilitySettings()
@@ -213,11 +213,11 @@ class SurveyingSettings(Settings):
     areas: AreaSettings = AreaSettings()
 
     def affordable(self, nodes: int, dimension: int) -> int:
-        """Return the number of scans to simulate on a map, 1000 or fewer.
+        """Return the number of scans to simulate in about half a minute, 1000 or fewer.
 
         Args:
-            nodes: Number of nodes; on 25 000 nodes 600 scans are simulated.
-            dimension: 2 or 3; in 3D 250 scans are simulated.
+            nodes: Number of nodes; for example, 600 scans for 25 000 nodes.
+            dimension: Dimension of the map; in 3D the result is 250.
         """
         sampling = self.sampling
         if dimension == 3:

@@ -35,19 +35,19 @@ from isovist.surveying.visibility import Visibility
 class NodeSummary:
     """A summary of the view from each of N nodes, and of the places that look like it.
 
-    A view that is not all around is looked at from several headings; arrays hold the mean over
-    these, medians for the standard deviations.
+    If the view is not a full circle, it is computed for several headings.  Arrays hold the mean
+    over headings, or the median for standard deviations.
 
     Attributes:
         sigma_m: Standard deviation of the position along its worst axis, in m, shape (N,).
         sigma_deg: Standard deviation of the heading, in degrees, shape (N,).
-        alias_xy: The place that can best be mistaken for the node, in m, shape (N, 2); NaN where
-            no heading sees a wall, at the node or where its alias is taken from.
-        alias_similarity: Similarity of the best alias, from 0 to 1, shape (N,).
-        rivals: Number of places that are alike, shape (N,).
-        blind_share: Share of headings at which no wall is in reach, shape (N,).
-        headings: Headings of the sensor in the world that were looked at, in rad, shape (H,).
-        unique_by_heading: How likely `locate` would say unique at each, shape (N, H).
+        alias_xy: The place that is most easily mistaken for the node, in m, shape (N, 2); NaN where
+            no heading sees a wall.
+        alias_similarity: Similarity of that place, from 0 to 1, shape (N,).
+        rivals: Number of similar places, shape (N,).
+        blind_share: Share of headings at which no wall is within reach, shape (N,).
+        headings: Headings of the sensor in the world, in rad, shape (H,).
+        unique_by_heading: Probability that the answer is unique at each heading, shape (N, H).
     """
 
     sigma_m: FloatArray
@@ -85,20 +85,23 @@ class NodeSummary:
 class Survey:
     """The result of a survey: where a sensor can and cannot be localized.
 
+    `survey` makes one.
+
     Attributes:
         lidar: The sensor.
-        spacing: Spacing of the nodes, in m.
+        spacing: Distance between nodes, in m.
         nodes: Numbers of the surveyed nodes in the atlas, shape (N,).
         places: Positions of the nodes in the world, shape (N, d), in m.
-        mu: μ, how fast the descriptor changes in its weakest level direction, per m, shape (N,);
-            NaN at 3D nodes without neighbours.
+        mu: Rate μ at which the descriptor changes in its weakest level direction, per m, shape
+            (N,); NaN at 3D nodes without neighbours.
         weakest: The weakest level direction, a unit vector in the world, shape (N, 2).
-        unique_share: How likely `locate` would say unique, over all headings, shape (N,).
-        share: Share of places and headings at which `locate` would say unique.
+        unique_share: Probability that the answer of `locate` is unique, over all headings, shape
+            (N,).
+        share: Share of places and headings at which the answer of `locate` is unique.
         standard_error: Standard error of `share`.
-        samples: The answers to the simulated scans that `share` rests on.
-        summary: What each node sees, and what it can be mistaken for.
-        areas: Where an answer is seldom unique, worst first.
+        samples: Answers to the simulated scans, from which `share` is computed.
+        summary: View from each node, and the places that it can be mistaken for.
+        areas: Areas in which an answer is seldom unique, worst first.
     """
 
     lidar: Lidar | SpinningLidar
@@ -147,16 +150,29 @@ def survey(
     localization: LocalizationSettings | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Survey:
-    """Find out where a sensor can be localized.
+    """Find out where on a map a sensor can be localized.
+
+    Scans are simulated at random places and located.  From the answers, and from the views at all
+    nodes, follows the probability of a unique answer at each node.
 
     Args:
-        atlas: The map, as `build` makes it.
-        lidar: The sensor; a spinning one in 3D.
+        atlas: Atlas of the map, from `build`.
+        lidar: The sensor, a `Lidar` in 2D or a `SpinningLidar` in 3D.
         seed: Seed of the random poses at which scans are simulated.
-        max_scans: Largest number of simulated scans; what half a minute allows when `None`.
-        settings: How to survey.
-        localization: How scans are located.
-        progress: Called with the share of the work that is done, from 0 to 1.
+        max_scans: Maximum number of simulated scans.  When `None`, as many as take half a minute.
+        settings: Settings of the survey; the defaults when `None`.
+        localization: Settings of `locate`; the defaults when `None`.
+        progress: Function that is called with the finished share of the work, from 0 to 1.
+
+    Raises:
+        InputError: If the sensor does not suit the map, or there are too few scans.
+
+    Examples:
+        >>> import isovist as iv
+        >>> atlas = iv.build(iv.SegmentMap.room(6.0, 4.0), spacing=0.5)
+        >>> result = iv.survey(atlas, iv.Lidar(beams=90, range_max=10.0), max_scans=20)
+        >>> 0.0 <= result.share <= 1.0
+        True
     """
     settings = checked_settings(SurveyingSettings, settings)
     localization = checked_settings(LocalizationSettings, localization)
@@ -215,9 +231,13 @@ def check_suffix(path: PathLike) -> None:
 
 @accept_old_names
 def write_survey(survey: Survey, path: PathLike) -> None:
-    """Write the arrays of a survey to an .npz file, completely or not at all.
+    """Write the arrays of a survey to an `.npz` file, completely or not at all.
 
-    They are those of the nodes and those of the simulated scans.
+    The file holds the values at the nodes and the answers to the simulated scans.
+
+    Raises:
+        InputError: If the name of the file does not end in `.npz`.
+        FileError: If the file cannot be written.
     """
     check_suffix(path)
     stream = io.BytesIO()

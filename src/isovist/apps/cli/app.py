@@ -109,7 +109,7 @@ def version(is_wanted: bool = typer.Option(False, "--version", help="Print the v
 
 
 def main() -> None:
-    """Run the command line; a known error is one line and exit code 2."""
+    """Run the command line; an expected error prints one line and gives exit code 2."""
     has_words = len(sys.argv) > 1  # otherwise typer prints its help
     gc.set_threshold(50_000)  # imports make no garbage: looking for it took a twentieth of a start
     # Our matrices are small: threads of the linear algebra would only spin beside ours.

@@ -45,13 +45,13 @@ TOPICS = {
 def write_demonstration(
     path: Path, *, seed: int = 0, seconds: float = 30.0, plan: Path | None = None
 ) -> int:
-    """Write the bag of the demonstration and its map; return the number of scans.
+    """Write the bag and the map of the demonstration, and return the number of scans.
 
     Args:
-        path: An .mcap file that is not there yet.
+        path: A new `.mcap` file.
         seed: Seed of the office, the start and the noise.
         seconds: Duration of the drive, in s.
-        plan: A .yaml file for the map that is not there yet; by default beside the bag.
+        plan: A new `.yaml` file for the map; by default beside the bag.
     """
     if not 1.0 <= seconds <= 3600.0:
         raise InputError(f"A drive takes from 1 to 3600 s, got {seconds:g}.", field="seconds")
@@ -127,7 +127,7 @@ def _pose_with_covariance(pose: Pose, time: float, frame: str) -> object:
 
 
 def motion_of(world: SegmentMap, pose: Pose) -> Pose:
-    """Return the motion of one step: ahead if there is room, else a turn to the left."""
+    """Return the motion of one step: forwards if there is room, otherwise a turn to the left."""
     target = pose.apply([CLEARANCE, 0.0])
     if world.contains(target) and world.clearance(target) > CLEARANCE:
         return Pose(SPEED / STEPS_PER_S, 0.0, 0.1 * math.sin(2.0 * pose.x) / STEPS_PER_S)

@@ -46,12 +46,12 @@ log = logging.getLogger("isovist.ros")
 
 
 class Node(Publisher):
-    """ROS node that takes scans, odometry, tf, maps and priors, and publishes poses and verdicts.
+    """A ROS node that turns scans and odometry into poses and verdicts.
 
     Attributes:
         scans: Number of scans that were answered.
-        dropped: Number of scans dropped because too many waited or they came late.
-        last: The last answer, if any.
+        dropped: Number of scans that were dropped, since too many waited or they came late.
+        last: The last answer, or `None`.
         text: The last verdict in words.
         published: Number of poses published on `/initialpose`.
     """
@@ -102,9 +102,9 @@ class Node(Publisher):
             messages.prepare(name)
 
     def on_map(self, message: Any) -> None:
-        """Build the atlas of a received map, or find which of several maps is loaded.
+        """Build the atlas of a received map, or find which of several maps was loaded.
 
-        A map that was received before changes nothing.
+        A map that was received before is ignored.
         """
         try:
             world = messages.map_of(message)
@@ -157,7 +157,7 @@ class Node(Publisher):
                     self._after_odometry(is_forward)
 
     def on_scan(self, message: Any) -> None:
-        """Answer a scan now, or when its odometry arrives."""
+        """Answer a scan now, or as soon as its odometry arrives."""
         sensor = frame_name(message.header.frame_id)
         if self.parameters.odom == "tf" and not self._robots:
             robot = self.frames.below(self.parameters.odom_frame, sensor)
@@ -170,7 +170,7 @@ class Node(Publisher):
         self._answer_waiting()
 
     def on_prior(self, message: Any) -> None:
-        """Restart the search near a pose that a user set; ignore poses that this node published."""
+        """Restart the search near a pose that a user set; ignore poses from this node."""
         if messages.encode(messages.POSE, message) == self._own:
             return
         try:

@@ -11,22 +11,23 @@ NO_TF = "`publish` must be initialpose or pose with `any_attitude`; tf needs lev
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Parameters of the node, with the names that they have in ROS.
+    """The parameters of the ROS node, with their names in ROS.
 
     Attributes:
         scan: Topic of the scans.
-        odom: Topic of the odometry; `tf` takes the link below `odom`, nothing does without.
-        map: Topic of the map; unused where the node has an atlas, and of several maps the one
-            that is loaded.
-        watch: Topic of the poses of another system to be checked, e.g. `/amcl_pose`; none if empty.
-        publish: What is published: `initialpose` when unique, once, until it is lost again or
-            found elsewhere; `pose`, every unique pose on `/isovist/pose`; `tf`, map → odom.
-        map_frame: Frame of the map, where nothing else says so.
-        odom_frame: Frame of the odometry, where nothing else says so.
+        odom: Topic of the odometry.  `tf` takes the link below `odom`; empty for no odometry.
+        map: Topic of the map.  It is ignored if the node has an atlas.  If the node has several
+            maps, it shows which one is loaded.
+        watch: Topic of poses of another system to check, e.g. `/amcl_pose`; empty for none.
+        publish: Outputs of the node.  `initialpose` publishes a unique pose once, and again after
+            the robot was lost or found elsewhere.  `pose` publishes every unique pose on
+            `/isovist/pose`. `tf` publishes map → odom.
+        map_frame: Frame of the map, if no message names one.
+        odom_frame: Frame of the odometry, if no message names one.
         sensor: T_robot_sensor; `None` takes it from tf.
-        links: File of lifts and doors between several maps; none if empty.
-        any_attitude: On an atlas in space, nothing says which way is up; each scan is located in
-            any attitude.
+        links: File of lifts and doors between several maps; empty for none.
+        any_attitude: Whether each scan is located in any attitude, on a 3D atlas, since roll and
+            pitch are unknown.
     """
 
     scan: str = "/scan"

@@ -19,7 +19,7 @@ log = logging.getLogger("isovist.ros")
 def replay_bag(
     path: Path, parameters: Parameters, atlas: AnyMaps | None, output: Path | None
 ) -> tuple[str, bool]:
-    """Replay a bag; return a text with the result, and whether the last scan was unique."""
+    """Replay a bag; return the result as a text, and whether the last scan was unique."""
     bus = BagBus(path, output)
     node = Node(bus, parameters, atlas)
     bus.run()

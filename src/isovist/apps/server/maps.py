@@ -51,20 +51,20 @@ class Maps:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the maps, in order."""
+        """The names of the maps, in order."""
         return () if self._library is None else tuple(self._library)
 
     @property
     def library(self) -> iv.Library:
-        """Library of all maps; raises an error if there is no map."""
+        """The library of all maps; an error if there is no map."""
         if self._library is None:
             raise RefusedError(404, "There is no map yet. Upload one with POST /maps/NAME.")
         return self._library
 
     def refresh(self) -> bool:
-        """Read the folder again if a map was added, changed or removed; return whether one was.
+        """Read the folder again if a map was added, changed or removed; return whether this was so.
 
-        If a map cannot be read, an error is raised and all maps stay as they were.
+        If a map cannot be read, an error is raised and all maps stay as before.
         """
         with self._lock:
             folders = (p for p in self.folder.iterdir() if p.is_dir() and p.name[0] != ".")

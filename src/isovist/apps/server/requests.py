@@ -34,7 +34,7 @@ UPDATE = (*SCAN, "odometry", "time")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
-    """Body and query of a request.
+    """The body and the query of a request.
 
     Attributes:
         data: Bytes of the body.
@@ -47,7 +47,10 @@ class Body:
     query: Mapping[str, str]
 
     def fields(self, names: Collection[str]) -> Fields:
-        """Return the fields of a request from its JSON body, or its query for an `.npz` body."""
+        """Return the fields of a request.
+
+        They are in its JSON body, or in its query if the body is an `.npz` file.
+        """
         if self.content_type in BINARY:
             if "scan" not in names:
                 raise iv.InputError(

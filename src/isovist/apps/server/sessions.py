@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Sessions(Generic[T]):
-    """Objects of tracking sessions by key, dropped when they are not used for too long.
+    """Tracking sessions by key, each with an object; unused sessions expire.
 
     Args:
         limits: Limits on the number of sessions and their idle time.
@@ -34,14 +34,14 @@ class Sessions(Generic[T]):
         return iter(list(self._objects.values()))
 
     def expire(self) -> None:
-        """Drop the sessions that were not used for too long."""
+        """Drop the sessions that have been unused for too long."""
         oldest = self.clock() - self.limits.session_timeout_s
         for key, time in list(self._last_use_s.items()):
             if time < oldest:
                 self.drop(key)
 
     def begin(self, value: T, key: str = "") -> str:
-        """Start a session that holds an object, and return its key, a new one unless given."""
+        """Start a session that holds an object, and return its key, a new one if none is given."""
         self.expire()
         if len(self) >= self.limits.max_sessions:
             text = f"{self.limits.max_sessions} robots are tracked already. Try again later."

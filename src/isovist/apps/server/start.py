@@ -39,10 +39,11 @@ class ServeOptions:
         library: Folder of the maps; created if it is missing.
         host: Address to listen on.
         port: Port to listen on; 0 for a free one.
-        token_file: Tokens, one per line; each request must bring one of them.
+        token_file: File of tokens, one per line; each request must contain one of them.
         memory_mib: Memory that the open atlases of a worker may take, in MiB; `None` for no limit.
-        workers: Number of worker processes; `None` for one per core, or one with a card.
-        zenoh: Endpoint of a zenoh router, e.g. `tcp/localhost:7447`, to answer queries there too.
+        workers: Number of worker processes; `None` for one per core, or one with a graphics card.
+        zenoh: Endpoint of a zenoh router, e.g. `tcp/localhost:7447`, whose queries are answered
+            too.
     """
 
     library: Path
@@ -140,10 +141,10 @@ def default_workers() -> int:
 
 
 def allow_connections(max_connections: int) -> int:
-    """Raise the limit on open files, and return how many connections it allows.
+    """Raise the limit on open files, and return the number of connections that it allows.
 
-    Most systems let a process open 1024 files, and more on request. A connection takes one, and as
-    many are left for connections that wait and for maps.
+    By default most systems allow a process 1024 open files.  Each connection takes one.  An equal
+    number is reserved for waiting connections and for maps.
     """
     try:
         import resource

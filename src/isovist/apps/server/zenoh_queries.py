@@ -23,10 +23,10 @@ JSON = "application/json"
 
 
 class ZenohEntrance:
-    """Receives zenoh queries, which the HTTP application answers.
+    """A receiver of zenoh queries, which the HTTP application answers.
 
     Args:
-        endpoint: Where a zenoh router listens, e.g. `tcp/localhost:7447`.
+        endpoint: Address of a zenoh router, e.g. `tcp/localhost:7447`.
     """
 
     def __init__(self, endpoint: str) -> None:
@@ -40,7 +40,7 @@ class ZenohEntrance:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def open(self, app: ASGIApp) -> None:
-        """Start to accept queries; call it inside the event loop that answers them."""
+        """Start to accept queries; call this inside the event loop that answers them."""
         loop = asyncio.get_running_loop()
 
         def answer(query: Any) -> None:

@@ -63,8 +63,8 @@ def studio_app(
     """Create the web application of the studio.
 
     Args:
-        store: Store of maps, scans and logs; with the demonstrations alone when `None`.
-        access: Who may send requests; this machine when `None`.
+        store: Store of maps, scans and logs; when `None`, a store with the demonstrations only.
+        access: Permission to send requests; when `None`, for this machine only.
         first: Key of the map that is shown at the start.
     """
     studio = Studio(SessionStore() if store is None else store, first)

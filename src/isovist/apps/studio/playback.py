@@ -47,9 +47,10 @@ def track_log(store: SessionStore, fields: Fields) -> Iterator[dict[str, Any]]:
 
 
 def kidnap(log: AnyLog, at: int, position: tuple[float, float]) -> AnyLog:
-    """Return a log whose robot is moved, before scan `at`, to the scan taken nearest a position.
+    """Return a log in which the robot is moved just before scan `at`.
 
-    The odometry goes on as if nothing had happened.
+    It continues at the scan taken nearest to a given position.  The odometry does not show the
+    move.
     """
     if log.truth is None:
         raise iv.InputError(

@@ -28,8 +28,8 @@ class Upload:
 
     Attributes:
         files: Content of each file by its name, which may include a folder.
-        kind: "map", "scan" or "log", or "" when the files say it themselves.
-        scan_topic: Topic of the scans, for a bag that has several; "" for the only one.
+        kind: "map", "scan" or "log", or "" to find it out from the files.
+        scan_topic: Topic of the scans, for a bag with several; "" for the only one.
     """
 
     files: Mapping[str, bytes]
@@ -41,7 +41,7 @@ def receive(store: SessionStore, upload: Upload, progress: Progress) -> dict[str
     """Read uploaded files, store the map, scan or log, and return its kind, key and name.
 
     Args:
-        store: Store that the upload is put in.
+        store: Store for the upload.
         upload: The files.
         progress: Called with the share of the work that is done.
     """

@@ -35,7 +35,7 @@ def floor() -> OfficeFloor:
 
 
 def office() -> Site:
-    """Build the demonstration office, 1000 m² with furniture that its plan lacks."""
+    """Build the demonstration office, 1000 m² with furniture that is not on its plan."""
     return Site(SITES["office"], iv.build(floor().plan), floor().reality)
 
 

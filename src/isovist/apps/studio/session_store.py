@@ -46,19 +46,19 @@ class Site:
 
     @cached_property
     def reality(self) -> Map:
-        """The world that a virtual sensor scans, by default the walls of the map."""
+        """The world that a virtual sensor scans; by default, the walls of the map."""
         return bare_walls(self.atlas.world) if self.world is None else self.world
 
     @property
     def atlas2d(self) -> PlaneAtlas:
-        """The atlas, if the map is 2D; raises an error for a 3D map."""
+        """The atlas of a 2D map; an error for a 3D map."""
         if not isinstance(self.atlas, PlaneAtlas):
             raise iv.InputError("This needs a 2D map. Choose one.", code="wrong_dimension")
         return self.atlas
 
 
 class LruStore(Generic[NamedT]):
-    """LRU cache of uploads of one kind; pinned entries are never dropped."""
+    """A cache of uploads of one kind, which drops the least recently used but no pinned ones."""
 
     def __init__(self, kind: str, max_count: int) -> None:
         self.kind, self.max_count = kind, max_count
@@ -83,7 +83,7 @@ class LruStore(Generic[NamedT]):
         self._demos[key] = name, build
 
     def get(self, key: str) -> NamedT:
-        """Return the object of a key and mark it as used; a demo is made on first use."""
+        """Return the object of a key and mark it as used; a demonstration is built on first use."""
         with self._lock:
             if key not in self._entries and key in self._demos:
                 self.add(key, self._demos[key][1](), is_pinned=True)
@@ -98,7 +98,7 @@ class LruStore(Generic[NamedT]):
         return key in self._entries
 
     def names(self) -> list[tuple[str, str]]:
-        """Return keys and names of all objects: uploads, latest first, then demonstrations."""
+        """Return the keys and names of all objects: uploads, latest first, then demonstrations."""
         with self._lock:
             demos = [(key, name) for key, (name, _) in self._demos.items()]
             entries = reversed(self._entries.items())
@@ -107,14 +107,14 @@ class LruStore(Generic[NamedT]):
 
 @dataclass(frozen=True, eq=False)
 class Named(Generic[T]):
-    """An object and the name of the file it came in."""
+    """An object, and the name of the file that it was read from."""
 
     name: str
     value: T
 
 
 class SessionStore:
-    """Everything that the studio stores; a library holds the keys of its maps by name."""
+    """The maps, scans and logs of the studio; a library holds the keys of its maps by name."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         limits = limits or Limits()

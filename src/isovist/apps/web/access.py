@@ -39,13 +39,13 @@ COOKIE = "isovist-token"
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who may send requests.
+    """The permission to send requests.
 
     Attributes:
         host: Address that the application listens on.
         tokens: Accepted tokens; without tokens only this machine may send requests.
-        in_page: Whether a browser brings the token, as `?token=` and then in a cookie, instead of
-            an `Authorization` header.
+        in_page: Whether a browser sends the token as `?token=` and then in a cookie, instead of an
+            `Authorization` header.
     """
 
     host: str = "127.0.0.1"
@@ -54,11 +54,11 @@ class Access:
 
     @classmethod
     def of_page(cls, host: str) -> "Access":
-        """Return the access to a page, with a new token if others than this machine can ask."""
+        """Make the access to a page, with a new token if other machines can send requests."""
         return cls(host, () if host in LOOPBACK else (token_urlsafe(24),), in_page=True)
 
     def accepts(self, token: str) -> bool:
-        """Return whether a token is right, in a time that does not depend on the token."""
+        """Return whether a token is valid, in a time that does not depend on the token."""
         digest = _digest(token)
         matches = [compare_digest(digest, _digest(right)) for right in self.tokens]
         return any(matches)
@@ -83,11 +83,11 @@ class Access:
 
 
 class Gate:
-    """ASGI middleware that refuses strangers, and limits size and time of request bodies.
+    """An ASGI middleware that requires a token, and limits size and time of request bodies.
 
     Args:
         app: The application that is protected.
-        access: Who may send requests.
+        access: Permission to send requests.
         limits: Limits on request bodies.
         scripts: Hashes of the inline scripts of the page, for its content security policy.
     """

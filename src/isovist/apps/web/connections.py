@@ -17,7 +17,7 @@ Address = tuple[str, int]
 
 
 class Connections:
-    """Open connections of a server; those without a request are closed when idle or too many.
+    """The open connections of a server; idle ones are closed after a time, or if too many.
 
     Uses only the methods of `asyncio.Protocol`, and the address of the client in the ASGI scope.
 
@@ -32,7 +32,7 @@ class Connections:
         self._timers: dict[Address, asyncio.TimerHandle] = {}  # of idle ones, longest idle first
 
     def register(self, config: "uvicorn.Config") -> None:
-        """Register the connections of a server here."""
+        """Register the connections of a server."""
         connections = self
         config.load()
 
@@ -49,7 +49,7 @@ class Connections:
         config.http_protocol_class = RegisteredProtocol
 
     def watched(self, app: ASGIApp) -> ASGIApp:
-        """Return an application whose clients are not idle while they wait for an answer."""
+        """Return the application; its clients are not idle while they wait for an answer."""
 
         async def watched_app(scope: Scope, receive: Receive, send: Send) -> None:
             address: Any = tuple(scope.get("client") or ())

@@ -8,11 +8,11 @@ CODES: dict[int, ErrorCode] = {404: "not_found", 408: "timed_out", 429: "busy", 
 
 
 class RefusedError(iv.IsovistError):
-    """A request that is refused; its text is what the client reads.
+    """A refused request; the client reads the text of the error.
 
     Attributes:
         status: HTTP status.
-        retry_after_s: Time in s after which the client may try again; `None` if that is no use.
+        retry_after_s: Time in s after which the client may try again; `None` if that is useless.
     """
 
     def __init__(self, status: int, text: str, retry_after_s: int | None = None) -> None:

@@ -15,7 +15,7 @@ MAX_COORDINATE = 1e6
 
 
 class Fields:
-    """Fields of a request, with checked access to their values.
+    """The fields of a request, with checked access to their values.
 
     Args:
         fields: The decoded fields of the request.
@@ -111,7 +111,7 @@ class Fields:
         return iv.Pose3(x, y, yaw, self.number("z", low=-MAX_COORDINATE, high=MAX_COORDINATE))
 
     def lidar(self, dimension: int) -> iv.Lidar | iv.SpinningLidar:
-        """Return the simulated sensor for a 2D or 3D map; the request gives its view in degrees."""
+        """Return the simulated sensor for a 2D or 3D map; angles in the request are in degrees."""
         range_max = self.number("range_max", 15.0, low=0.2, high=1000.0)
         noise = self.number("noise", 0.03, low=0.0, high=1.0)
         clutter = self.number("clutter", 0.0, low=0.0, high=0.95)

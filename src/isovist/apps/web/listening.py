@@ -6,12 +6,12 @@ import isovist as iv
 
 
 def listen(host: str, port: int, application: str = "The studio") -> socket.socket:
-    """Open a listening socket, or raise an error that says why it cannot be opened.
+    """Open a listening socket; raise an error with the reason if that fails.
 
     Args:
         host: Address to listen on.
         port: Port to listen on; 0 for a free one.
-        application: Name for the error.
+        application: Name of the application, for the error text.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sends small pieces at once, not after 40 ms, only where the protocol is named.

@@ -19,7 +19,7 @@ class Metrics:
         self._sums_s: dict[str, float] = {}
 
     def count(self, route: str, status: int, seconds: float, verdict: str | None) -> None:
-        """Count a request that was answered, with its response time in s."""
+        """Count an answered request, with its response time in s."""
         self.requests[route, status] += 1
         bins = self._bins.setdefault(route, [0] * (len(BIN_EDGES_S) + 1))
         bins[bisect_left(BIN_EDGES_S, seconds)] += 1

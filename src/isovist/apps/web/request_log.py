@@ -21,7 +21,7 @@ class RequestLog:
 
     Args:
         app: The application.
-        metrics: Counts the requests.
+        metrics: Counters of requests.
         paths: Path of each endpoint of the application.
     """
 

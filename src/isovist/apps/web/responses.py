@@ -22,7 +22,7 @@ HTTP_ERRORS = {
 
 
 class TooLargeError(Exception):
-    """Raised when the body of a request is larger than the limit, in bytes."""
+    """The body of a request is larger than the limit, in bytes."""
 
     def __init__(self, max_bytes: int) -> None:
         super().__init__(f"The body of this request has at most {max_bytes >> 20} MiB.")

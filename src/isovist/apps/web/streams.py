@@ -33,9 +33,9 @@ def stream(objects: Iterable[dict[str, Any]]) -> StreamingResponse:
 def with_progress(
     work: Callable[[Callable[[float], None]], dict[str, Any]],
 ) -> Iterator[dict[str, Any]]:
-    """Run work in its own thread and yield its progress, then its result as `done`.
+    """Run work in its own thread; yield its progress, then its result as `done`.
 
-    When the client has left, the work ends at its next progress.
+    If the client leaves, the work ends at its next progress.
     """
     messages: queue.SimpleQueue[dict[str, Any] | BaseException] = queue.SimpleQueue()
     stop, last = threading.Event(), -1.0

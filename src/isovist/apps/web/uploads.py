@@ -46,7 +46,7 @@ Progress = Callable[[float], None]
 async def uploaded_files(
     request: "Request", limits: "Limits"
 ) -> "AsyncIterator[tuple[dict[str, bytes], FormData]]":
-    """Read the form of a request; yield the content of each `file` by name, and the form."""
+    """Read the form of a request; yield the content of each `file` by its name, and the form."""
     async with request.form(max_files=limits.max_files, max_fields=4) as form:
         files = {
             part.filename or "": await part.read()
@@ -57,7 +57,7 @@ async def uploaded_files(
 
 
 def safe_path(name: str) -> Path:
-    """Return a relative path of at most one folder and a file, without unsafe characters."""
+    """Return a relative path of a file, with at most one folder, without unsafe characters."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
     parts = tuple(part for part in parts if part not in ("/", ".."))
     names = [_safe_name(part) for part in parts[-2:]]
@@ -88,7 +88,7 @@ def write_uploads(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
 
 
 def main_file(folder: Path) -> Path:
-    """Return the main file of an upload, or its folder if it has a manifest or is a KITTI log."""
+    """Return the main file of an upload, or its folder for an atlas or a KITTI log."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     if (folder / "velodyne").is_dir():
         return _kitti_folder(folder, files)
@@ -172,7 +172,7 @@ def _gather(folder: Path) -> Path:
 
 
 def kind_of(main: Path) -> str:
-    """Return "map", "scan" or "log" for a file, from its suffix or, if unclear, its content.
+    """Return "map", "scan" or "log" for a file, by its suffix or its content.
 
     A point cloud may be a map or a scan; here it is a map.
     """

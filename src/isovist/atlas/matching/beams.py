@@ -116,8 +116,8 @@ class Fit:
 
     Attributes:
         poses: The fitted poses, shape (K, D).
-        normal: Σ w J Jᵀ, with J the derivative of the distance to the wall with respect to the n
-            fitted coordinates, in world axes, per m and rad, shape (K, n, n).
+        normal: Σ w J Jᵀ, in world axes, per m and rad, shape (K, n, n).  J is the derivative of the
+            distance to the wall by the n fitted coordinates.
         weight: Σ w, shape (K,).
         square: Σ w e², in m², shape (K,), with e the distance to the wall.
     """

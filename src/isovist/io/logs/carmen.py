@@ -64,9 +64,11 @@ class _Rows:
 
 
 def read_carmen(path: PathLike, *, progress: Callable[[float], None] | None = None) -> ScanSet:
-    """Read the laser scans of a CARMEN log, always with `times` and `odometry`.
+    """Read the laser scans of a CARMEN log, with `times` and `odometry`.
 
-    `progress` is called with the share of the file that is read.
+    Args:
+        path: The log.
+        progress: Function that is called with the share of the file that has been read.
     """
     return read_carmen_offset(path, progress)[0]
 

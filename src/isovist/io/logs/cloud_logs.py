@@ -28,9 +28,9 @@ from isovist.storage import PathLike, is_folder
 
 
 def has_point_clouds(path: PathLike, scan_topic: str | None = None) -> bool:
-    """Return whether a log has point clouds rather than 2D laser scans.
+    """Return whether a log has point clouds instead of 2D laser scans.
 
-    It is then a folder in the layout of KITTI, or a bag whose scans are PointCloud2.
+    Such a log is a folder in the layout of KITTI, or a bag with PointCloud2 messages.
     """
     path = Path(path)
     if is_kitti(path):
@@ -62,11 +62,11 @@ def read_cloud_log(
 
     Args:
         path: A bag, or a folder in the layout of KITTI.
-        scan_topic: For bags: topic of type PointCloud2; `None` when there is only one.
-        odometry_topic: For bags: topic of type Odometry, or /tf; `None` takes the only Odometry
-            topic, or the link below `odom` in /tf; without either the log has no odometry.
-        T_robot_sensor: Pose of the sensor on the robot; `None` takes that of the log, else the
-            centre.
+        scan_topic: Topic of type PointCloud2 of a bag; `None` if the bag has only one.
+        odometry_topic: Topic of type Odometry of a bag, or /tf.  `None` takes the only Odometry
+            topic, or the link below `odom` in /tf.  If there is neither, the log has no odometry.
+        T_robot_sensor: Pose of the sensor on the robot.  `None` takes the pose in the log, or else
+            the centre of the robot.
 
     Raises:
         FileError: If the log is damaged, or has no cloud with enough returns.

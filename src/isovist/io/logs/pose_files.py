@@ -18,7 +18,7 @@ TUM, KITTI = 8, 12
 def read_poses(path: PathLike) -> Pose3:
     """Read the poses of a TUM or KITTI file, in the order of the lines.
 
-    The number of values in the first line tells the format.
+    The number of values in the first line determines the format.
     """
     file = existing_file(path, "a text")
     lines = file.read_text(encoding="utf-8", errors="replace").split("\n")

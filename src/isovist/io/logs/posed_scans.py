@@ -22,14 +22,14 @@ from isovist.storage import PathLike
 
 
 def read_posed_scans(path: PathLike, prefix: str = "") -> tuple[list[Scan], FloatArray]:
-    """Read the scans of a log, and the sensor poses x, y (m) and yaw (rad), shape (m, 3).
+    """Read the scans of a log, and the poses of the sensor: x, y (m) and yaw (rad), shape (m, 3).
 
     Args:
-        path: A CARMEN log whose poses somebody corrected, or a set of scans (`.npz`).
-        prefix: For `.npz`: beginning of the names of its arrays, e.g. "nav_".
+        path: A CARMEN log with corrected poses, or a set of scans (`.npz`).
+        prefix: Beginning of the names of the arrays in an `.npz` file, e.g. "nav_".
 
     Raises:
-        FileError: If the file is no such log, or has odometry alone.
+        FileError: If the file is no such log, or has odometry but no poses.
     """
     path = Path(path)
     row = BAG if path.is_dir() else format_of(path, LOG_FORMATS)

@@ -81,17 +81,22 @@ def read_log(
     sweep: float = 0.0,
     progress: Progress | None = None,
 ) -> Log:
-    """Read a log of 2D scans with odometry, in the format of the suffix.
+    """Read a log of 2D scans with odometry.
+
+    The suffix of the file determines its format.
 
     Args:
         path: The file, or the folder of a ROS 2 bag.
-        scan_topic: For bags: topic of type LaserScan; `None` when there is only one.
-        odometry_topic: For bags: topic of type Odometry, or /tf; `None` takes the only Odometry
-            topic, or the link below `odom` in /tf when there is none.
-        prefix: For `.npz`: beginning of the names of its arrays, e.g. "nav_".
-        T_robot_sensor: Pose of the sensor on the robot; `None` takes that of the log.
-        sweep: Time that the sensor takes for one scan, in s, to straighten it by odometry.
-        progress: Called with the share of a CARMEN log that is read.
+        scan_topic: Topic of type LaserScan of a bag; `None` if the bag has only one.
+        odometry_topic: Topic of type Odometry of a bag, or /tf.  `None` takes the only Odometry
+            topic, or if there is none, the link below `odom` in /tf.
+        prefix: Beginning of the names of the arrays in an `.npz` file, e.g. "nav_".
+        T_robot_sensor: Pose of the sensor on the robot; `None` takes the pose in the log.
+        sweep: Duration of one scan in s, to correct motion distortion by odometry.
+        progress: Function that is called with the share of a CARMEN log that has been read.
+
+    Returns:
+        The log, with the odometry pose at the time of each scan.
 
     Raises:
         FileError: If the file is missing, damaged or of another format.
@@ -160,7 +165,7 @@ def mounting_and_correction(scans: ScanSet) -> tuple[FloatArray, bool]:
 
 
 def compose_poses(poses: FloatArray, T: Pose) -> FloatArray:
-    """Return T_a_b @ T_b_c for many poses T_a_b, shape (m, 3)."""
+    """Return T_a_b @ T_b_c for an array of poses T_a_b, shape (m, 3)."""
     return np.array((Pose.from_vector(poses) @ T).vector)
 
 

@@ -12,13 +12,13 @@ from isovist.storage import PathLike, replace_file
 
 
 def write_tum(path: PathLike, times: ArrayLike, poses: ArrayLike) -> None:
-    """Write a trajectory as a TUM file; missing folders are made.
+    """Write a trajectory as a TUM file, and create missing folders.
 
     Args:
         path: The file.
         times: Times in s, shape (m,).
-        poses: x, y (m) and yaw (rad), shape (m, 3), or in 3D those with z, roll and pitch,
-            shape (m, 6).
+        poses: In 2D x, y (m) and yaw (rad), shape (m, 3).  In 3D also z, roll and pitch, shape (m,
+            6).
     """
     stamps = as_floats("times", times, (None,))
     columns = 6 if np.shape(poses)[-1:] == (6,) else 3

@@ -23,14 +23,14 @@ SUFFIXES = (".ply", ".obj", ".stl", ".off", ".glb")
 
 
 def read_mesh(path: PathLike, *, scale: float = 1.0, free: Free | None = None) -> MeshMap:
-    """Read a triangle mesh in the format of the suffix.
+    """Read a triangle mesh; the suffix of the file determines its format.
 
-    A column `reflectance` or `intensity` of the faces of a PLY file becomes their reflectance.
+    In a PLY file, the property `reflectance` or `intensity` of a face is its reflectance.
 
     Args:
         path: The file.
         scale: Metres per unit of the file, 0.001 for millimetres.
-        free: Which points are free; see `MeshMap.from_arrays`.
+        free: Free points, as in `MeshMap.from_arrays`.
     """
     path = existing_file(path, "a mesh")
     if path.suffix.lower() not in SUFFIXES:

@@ -22,12 +22,12 @@ _PAYLOAD_BYTES = {"OcTree": 4, "ColorOcTree": 7}
 
 
 def read_octomap(path: PathLike) -> VoxelMap:
-    """Read an OctoMap file as a `VoxelMap` around its free and occupied cells.
+    """Read an OctoMap file as a `VoxelMap` that encloses its free and occupied cells.
 
-    The other cells are unknown.
+    All other cells are unknown.
 
     Raises:
-        FileError: If the file is no OctoMap, damaged, empty or too large.
+        FileError: If the file is not an OctoMap, or is damaged, empty or too large.
     """
     from isovist.compute import TREE_DEPTH, fill_cells
 

@@ -32,7 +32,7 @@ MAP_FORMATS = (
         extra="mesh",
     ),
 )  # fmt: skip
-"""The kinds of map files.  Of the two for `.ply`, the mesh is the one of a file with faces."""
+"""The formats of map files.  Of the two for `.ply`, a file with faces is a mesh."""
 
 
 def is_cloud(path: Path) -> bool:
@@ -42,18 +42,26 @@ def is_cloud(path: Path) -> bool:
 
 
 def read_map(path: PathLike, *, resolution: float | None = None) -> AnyMap:
-    """Read a map from a file in the format of the suffix.
+    """Read a map from a file.
+
+    The suffix of the file determines its format.
 
     Args:
         path: A ROS map (`.yaml`), a plan (`.geojson`), an OctoMap, a mesh or a point cloud.
-        resolution: Side of the cells that a point cloud is turned into, in m; chosen to suit the
-            cloud when `None`.
+        resolution: Side of the cells that a point cloud is turned into, in m.  When `None`, a side
+            that suits the cloud.
 
     Returns:
         An `OccupancyMap`, `SegmentMap`, `VoxelMap` or `MeshMap`.
 
     Raises:
         FileError: If the file is missing, damaged or of another format.
+
+    Examples:
+        >>> import isovist as iv
+        >>> iv.write_map(iv.SegmentMap.room(6.0, 4.0), "room.geojson")
+        >>> iv.read_map("room.geojson").bounds.tolist()
+        [[0.0, 0.0], [6.0, 4.0]]
     """
     path = Path(path)
     if is_cloud(path):
@@ -86,7 +94,12 @@ def read_cloud_map(path: Path, resolution: float | None = None) -> VoxelMap:
 
 
 def write_map(world: AnyMap, path: PathLike) -> None:
-    """Write an `OccupancyMap` as a ROS map (`.yaml`), or a `SegmentMap` as a plan (`.geojson`).
+    """Write a map to a file.
+
+    Args:
+        world: An `OccupancyMap` or a `SegmentMap`.
+        path: The file: a ROS map (`.yaml`) for an `OccupancyMap`, a plan (`.geojson`) for a
+            `SegmentMap`.
 
     Raises:
         FileError: If the suffix does not suit the map, or the file cannot be written.
@@ -106,7 +119,7 @@ def write_map(world: AnyMap, path: PathLike) -> None:
 
 
 def check_ros_name(path: PathLike) -> None:
-    """Check, before any work, that a path is a name for a ROS map; raise an error otherwise."""
+    """Check that a path is a valid name for a ROS map; raise an error otherwise."""
     if format_of(Path(path), (ROS_MAP,)) is None:
         raise FileError(
             f"{path}: a ROS map must end in .yaml; its image goes beside it.", code="unknown_format"
@@ -116,14 +129,14 @@ def check_ros_name(path: PathLike) -> None:
 def convert_map(
     world: AnyMap, path: PathLike, *, resolution: float | None, tolerance: float
 ) -> AnyMap:
-    """Convert a map to the kind that the suffix of a path stands for.
+    """Convert a map to the kind that a file with the suffix of a path holds.
 
     Args:
         world: The map.
-        path: Where it will be written.
-        resolution: Side of a cell in m; when `None`, cells stay as they are, and walls become
+        path: The file that will be written.
+        resolution: Side of a cell in m.  When `None`, cells stay as they are, and walls become
             cells of 0.05 m.
-        tolerance: Largest distance in m of an outline to the walls, when cells become walls.
+        tolerance: Maximum distance in m between an outline and the walls, when cells become walls.
 
     Raises:
         InputError: If the resolution is out of range, or the map has no cells.

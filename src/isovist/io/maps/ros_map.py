@@ -200,7 +200,7 @@ def read_ros_map(path: PathLike) -> OccupancyMap:
 
 
 def write_ros_map(world: OccupancyMap, path: PathLike, *, image: str = ".pgm") -> None:
-    """Write a map as `path` (YAML) with an image of the same name beside it.
+    """Write a map as a YAML file, with an image of the same name beside it.
 
     Args:
         world: The map.

@@ -33,13 +33,14 @@ _SCANS = (LASER_SCAN, POINT_CLOUD)
 def read_bag_scan(
     path: PathLike, *, scan_topic: str | None = None, at: float | None = None, on_robot: bool = True
 ) -> Scan | CloudScan:
-    """Read one scan of a bag: the scan nearest to a time, or the first.
+    """Read one scan of a bag: the scan nearest to a time, or the first scan.
 
     Args:
         path: The bag.
-        scan_topic: Topic of type LaserScan or PointCloud2; `None` when the bag has only one.
+        scan_topic: Topic of type LaserScan or PointCloud2; `None` if the bag has only one.
         at: Time after the first scan, in s; `None` for the first scan.
-        on_robot: Read the pose of the sensor from /tf; else it is the centre of the robot.
+        on_robot: Whether to read the pose of the sensor from /tf; otherwise it is the centre of the
+            robot.
 
     Raises:
         FileError: If the bag is damaged or has no scan.
@@ -72,11 +73,11 @@ def read_bag_scans(
 ) -> Iterator[tuple[float, str, Scan | CloudScan]]:
     """Read the scans of a topic in the order of the bag: header time (s), frame and scan.
 
-    A message without a valid beam is left out.  The sensor is at the centre of the robot.
+    Messages without a valid beam are left out. The sensor is at the centre of the robot.
 
     Args:
         path: The bag.
-        scan_topic: Topic of type LaserScan or PointCloud2; `None` when the bag has only one.
+        scan_topic: Topic of type LaserScan or PointCloud2; `None` if the bag has only one.
     """
     path = Path(path)
     has_scan, sparse = False, list[int]()

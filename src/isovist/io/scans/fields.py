@@ -37,11 +37,11 @@ def read_npz_scan(path: Path) -> Scan | CloudScan:
 
 
 def scan_from_fields(path: Path, fields: Any, *, arrays: bool) -> Scan | CloudScan:
-    """Return the scan that the fields of a file or of a message describe.
+    """Make a scan from the fields of a file or a message.
 
     Args:
-        path: The file that error texts name.
-        fields: Fields of a LaserScan; arrays may also be those of a cloud or a depth image.
+        path: Name of the file, for error texts.
+        fields: Fields of a LaserScan.  Arrays may also be the fields of a cloud or a depth image.
         arrays: Whether the fields are arrays, not JSON values.
 
     Raises:

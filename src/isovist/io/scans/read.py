@@ -40,14 +40,18 @@ def read_scan(
     at: float | None = None,
     T_robot_sensor: AnyPose | None = None,
 ) -> Scan | CloudScan:
-    """Read one scan from a file or a bag, in the format of the suffix.
+    """Read one scan from a file or a bag.
+
+    The suffix of the file determines its format.
 
     Args:
         path: The file, or the folder of a ROS 2 bag.
-        scan_topic: For bags: the topic of the scans; `None` when there is only one.
-        at: For bags: the scan nearest to this time, in s after the first one; `None` for the first.
-        T_robot_sensor: Pose of the sensor on the robot; `None` takes it from /tf and /tf_static of
-            a bag, and the centre of the robot for other files.  For a 3D scan a 2D pose is lifted.
+        scan_topic: Topic of the scans of a bag; `None` if the bag has only one.
+        at: Time of the scan in a bag, in s after the first scan; the nearest scan is read.  `None`
+            for the first scan.
+        T_robot_sensor: Pose of the sensor on the robot.  `None` takes it from /tf and /tf_static of
+            a bag; for other files the sensor is at the centre of the robot.  For a 3D scan a 2D
+            pose is level and at height 0.
 
     Returns:
         A `Scan` in 2D, a `CloudScan` in 3D.
@@ -55,6 +59,13 @@ def read_scan(
     Raises:
         FileError: If the file is missing, damaged or of another format.
         InputError: If an argument does not suit the file.
+
+    Examples:
+        >>> import isovist as iv
+        >>> scan = iv.Scan.from_laserscan(-0.5, 0.5, [2.0, 3.0, 2.5], range_max=10.0)
+        >>> iv.write_scan(scan, "scan.json")
+        >>> iv.read_scan("scan.json").ranges.tolist()
+        [2.0, 3.0, 2.5]
     """
     path, row = Path(path), format_of(Path(path), SCAN_FORMATS)
     if is_folder(path) or row is BAG:
@@ -91,9 +102,11 @@ def _mounted(scan: Scan | CloudScan, mounting: AnyPose | None) -> Scan | CloudSc
 
 
 def write_scan(scan: Scan | CloudScan, path: PathLike) -> None:
-    """Write a scan as `.json`, `.npz` or `.csv`, without the pose of the sensor.
+    """Write a scan to a file, without the pose of the sensor.
 
-    A 3D scan is written as `.npz`.
+    Args:
+        scan: The scan.
+        path: The file, `.json`, `.npz` or `.csv`; for a 3D scan `.npz`.
 
     Raises:
         InputError: If the suffix does not suit the scan.

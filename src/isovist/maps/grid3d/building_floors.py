@@ -21,10 +21,10 @@ SETTINGS = BuildingFloorSettings()
 
 
 def building_floors(world: VoxelMap) -> dict[str, VoxelMap]:
-    """Split the map of a building into its floors, from the lowest: "floor 1", "floor 2", …
+    """Split the map of a building into its floors.
 
     Returns:
-        The map of each floor by name.
+        The map of each floor by name, from the lowest: "floor 1", "floor 2", …
 
     Raises:
         InputError: If the map is not 3D, or has no floor with room above it.

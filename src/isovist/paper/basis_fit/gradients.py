@@ -134,13 +134,13 @@ def fit_basis(
     parameter_range: tuple[float, float] | None = None,
     steps: int = 100,
 ) -> OptimizedBasis:
-    """Maximise an objective by L-BFGS-B, starting from a basis.
+    """Maximise an objective over bases by L-BFGS-B.
 
     Args:
-        basis: Where to start; its number of directions is kept.
-        objective: Such as `mean_injectivity(moments)`.
+        basis: Initial basis, with the number of directions of the result.
+        objective: Objective, such as `mean_injectivity(moments)`.
         parameter_range: Smallest and largest parameter of the profile; fixed by default.
-        steps: Most iterations.
+        steps: Maximum number of iterations.
     """
     n, d = basis.directions.shape
     if parameter_range is not None and not 0.0 < parameter_range[0] < parameter_range[1]:

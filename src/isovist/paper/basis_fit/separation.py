@@ -40,12 +40,12 @@ PROFILES = {kind.__name__: kind for kind in (Softmax, Bump, CosinePower)}
 def far_separation(
     moments: Moments, places: FloatArray, far: float, start: DirectionalBasis
 ) -> Objective:
-    """Return the soft minimum (1) of squared descriptor distances over pairs of far places.
+    """Return the soft minimum (1) of squared descriptor distances over pairs of distant places.
 
     Args:
         moments: Moments of the places.
-        places: Shape (P, d), in m.
-        far: Pairs farther apart than this count, in m.
+        places: Positions of the places, shape (P, d), in m.
+        far: Minimum distance of the places of a pair, in m.
         start: Basis whose mean squared distance sets the scale of the softening, D̄ in (1).
     """
     gaps = np.linalg.norm(places[:, None] - places, axis=2)
@@ -97,7 +97,7 @@ def write_basis(basis: DirectionalBasis, path: PathLike, world: Map | None = Non
 
 
 def read_basis(path: PathLike, world: Map | None = None) -> DirectionalBasis:
-    """Read a basis; refuse one that was fitted to another map."""
+    """Read a basis that was fitted to a map; raise an error for another map."""
     path = Path(path)
     content: Any = read_json(path, "a basis", MAX_BYTES)
     try:
@@ -149,14 +149,14 @@ def fit_to_map(
     steps: int = 60,
     seed: int = 0,
 ) -> FittedBasis:
-    """Fit a basis to a map, from the uniform one on, by the objective (1).
+    """Fit a basis to a map by the objective (1), starting from the uniform basis.
 
     Args:
         world: The map.
-        channels: Directions of the basis.
-        far: Places farther apart than this should be unlike, in m.
-        count: Places to fit to, and as many others to measure at.
-        steps: Most steps of the optimiser.
+        channels: Number of directions.
+        far: Distance in m beyond which the descriptors of two places should differ.
+        count: Number of places for the fit, and of other places for its evaluation.
+        steps: Maximum number of steps of the optimiser.
         seed: Seed of the random places.
     """
     start = (DirectionalBasis.circle if world.dimension == 2 else DirectionalBasis.fibonacci)(

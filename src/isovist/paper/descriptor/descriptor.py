@@ -76,16 +76,23 @@ class Observed:
 @accept_old_names
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """A basis, a signal and a quadrature, which together give F and J.
+    """The descriptor of the paper: a basis, a signal and a quadrature, which give F and J.
 
     Attributes:
-        basis: The weights.
-        signal: The function on the directions, such as the range.
-        quadrature: How to integrate.  By default `Exact` on maps of segments, a sum of 1024
-            terms on other 2D maps, and one of 20 000 terms in 3D, which errs by
-            about 5e-4 of F and 2e-3 of J; `Exact` on a mesh goes face by face.
-        step: Half-width in m of the central differences that stand in for J on maps of cells,
-            where it is at least the side of a cell, and on walls when the quadrature is not exact.
+        basis: Directions and weights.
+        signal: Function of direction, such as the range.
+        quadrature: Rule for the integrals.  By default `Exact` on maps of segments, a sum of 1024
+            terms on other 2D maps, and a sum of 20 000 terms in 3D.  The last one has errors of
+            about 5e-4 of F and 2e-3 of J.  `Exact` on a mesh integrates face by face.
+        step: Half-width in m of the central differences that replace J on maps of cells, where it
+            is at least the side of a cell.  It is used on walls too if the quadrature is not exact.
+
+    Examples:
+        >>> import isovist as iv
+        >>> descriptor = iv.Descriptor(iv.DirectionalBasis.circle(16))
+        >>> F, J = descriptor.at(iv.SegmentMap.room(6.0, 4.0), [[1.3, 1.7]], jacobian=True)
+        >>> F.shape, J.shape
+        ((1, 16), (1, 16, 2))
     """
 
     basis: DirectionalBasis
@@ -129,11 +136,14 @@ class Descriptor:
         Args:
             world: The map.
             points: Places in free space, shape (..., d), in m.
-            jacobian: Whether to compute J too; otherwise J is `None`.
-            shadow: Set to false to leave out the shadow term of (2), as the paper does, and what
-                the rims at a longest range add.
-            view: Angles that count, in the world frame: intervals (from, to) in rad, shape
-                (v, 2), disjoint, counter-clockwise, with `Exact`; in 3D a `Band`.
+            jacobian: Whether to compute J; otherwise J is `None`.
+            shadow: Whether to include the shadow term of (2), which the paper leaves out, and the
+                terms of rims at a maximum range.
+            view: Directions that count, in the world frame.  With `Exact` in 2D, disjoint intervals
+                (from, to) in rad, counter-clockwise, shape (v, 2).  In 3D, a `Band`.
+
+        Raises:
+            InputError: If a place is not in free space, or an argument does not suit the map.
         """
         p = self._check_points(world, points)
         flat = np.ascontiguousarray(p.reshape(-1, p.shape[-1]))
@@ -145,7 +155,7 @@ class Descriptor:
         return F, np.ascontiguousarray(out[:, :, 1:]).reshape(*p.shape[:-1], n, d)
 
     def of_scan(self, scan: Scan) -> Observed:
-        """Describe a 2D scan in the frame of the sensor: F and mass of equation (3)."""
+        """Describe a 2D scan in the frame of the sensor: F and the mass of equation (3)."""
         if self.basis.dimension != 2:
             raise InputError("A 2D scan needs a basis on the circle.", code="wrong_dimension")
         owned = scan.beam_widths[scan.valid]
@@ -155,7 +165,7 @@ class Descriptor:
         return Observed(readonly((f * owned) @ w), readonly(owned @ w))
 
     def difference(self, world: Map) -> float:
-        """Return the step in m of the differences that J is made of; 0 where J is exact."""
+        """Return the step in m of the differences that replace J; 0 where J is exact."""
         if isinstance(world, MeshMap) or isinstance(self._choose(world), Exact):
             return 0.0
         return max(self.step, getattr(world, "resolution", 0.0))

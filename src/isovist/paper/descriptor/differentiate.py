@@ -46,12 +46,13 @@ class Pulled:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """Corners, and the walls between them.
+    """A map of walls, given by corners that can be varied.
 
     Attributes:
-        corners: v, shape (k, 2), in m.
-        walls: The two corners of each wall, shape (m, 2); walls may meet in corners only.
-        reflectance: Of each wall, shape (m,), or `None`.
+        corners: Corners v, shape (k, 2), in m.
+        walls: Indices of the two corners of each wall, shape (m, 2); walls may meet in corners
+            only.
+        reflectance: Reflectance of each wall, shape (m,), or `None`.
     """
 
     corners: FloatArray
@@ -60,18 +61,18 @@ class Plan:
 
     @classmethod
     def from_map(cls, world: SegmentMap) -> "Plan":
-        """Return the plan of a map of walls."""
+        """Make the plan of a map of walls."""
         corners, walls = np.unique(world.walls.reshape(-1, 2), axis=0, return_inverse=True)
         return cls(readonly(corners), readonly(walls.reshape(-1, 2)), world.reflectance)
 
     def with_corners(self, corners: ArrayLike) -> "Plan":
-        """Return the same walls between other corners, shape (k, 2), in m."""
+        """Return the plan with other corners, shape (k, 2), in m."""
         v = as_floats("corners", corners, self.corners.shape)
         return Plan(readonly(v), self.walls, self.reflectance)
 
     @property
     def world(self) -> SegmentMap:
-        """Return the plan as a map, on which every place off the walls counts as free."""
+        """Return the plan as a map, on which every place off the walls is free."""
         walls = np.ascontiguousarray(self.corners[self.walls].reshape(-1, 4))
         parents = np.arange(len(walls))
         return SegmentMap(readonly(walls), readonly(parents), None, self.reflectance)
@@ -89,7 +90,7 @@ class Plan:
         return Moments.from_segments(self.world, points, basis, signal)
 
     def pull(self, moments: Moments, basis: DirectionalBasis, u: FloatArray) -> Pulled:
-        """Return the derivatives (1) of a loss whose derivatives by F are `u`, shape (P, n)."""
+        """Return the derivatives (1) of a loss, from those with respect to F, `u`, shape (P, n)."""
         assert moments.walls is not None
         assert moments.shares is not None
         owners = moments.owners

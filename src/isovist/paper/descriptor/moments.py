@@ -45,14 +45,14 @@ from isovist.sensing import Signal
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """Nodes of many places, one after another.
+    """The quadrature nodes of many places, one place after another.
 
     Attributes:
-        offsets: Where the nodes of each place begin, shape (P + 1,).
-        directions: θ_s, shape (m, d).
+        offsets: Index of the first node of each place, and the end, shape (P + 1,).
+        directions: Directions θ_s, shape (m, d).
         values: m_s, then M_s, shape (m, 1 + d).
         energies: ‖f_p‖² of each place, shape (P,).
-        walls: On a map of segments, the wall of each node, −1 for none, shape (m,).
+        walls: On a map of segments, wall of each node, −1 for none, shape (m,).
         shares: t of (4), shape (m,).
     """
 
@@ -115,7 +115,10 @@ class Moments:
         *,
         step: float = 0.02,
     ) -> "Moments":
-        """Cast rays along a rule, on any map; M_s are central differences of f, step in m."""
+        """Cast rays along the nodes of a rule, on any map.
+
+        M_s are central differences of f, with a step in m.
+        """
         d = world.dimension
         p = as_floats("points", points, (None, d))
         f = Range() if signal is None else signal

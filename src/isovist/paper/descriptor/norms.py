@@ -34,7 +34,7 @@ def squared_norms(
     *,
     view: ArrayLike | None = None,
 ) -> FloatArray:
-    """Return ‖f_p‖² of each point, shape (P,), over the angles `view` (all of them by default)."""
+    """Return ‖f_p‖² of each point, shape (P,), over the angles `view` (all by default)."""
     p = np.ascontiguousarray(as_floats("points", points, (None, 2)))
     check_free(world, p)
     f = Range() if signal is None else signal

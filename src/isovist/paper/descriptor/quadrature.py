@@ -50,7 +50,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class CircleSum:
-    """θ_s = 2πs/S and c_s = 2π/S on the circle."""
+    """A rule of S equal steps on the circle: θ_s = 2πs/S and c_s = 2π/S."""
 
     terms: int = 1024
 
@@ -62,7 +62,7 @@ class CircleSum:
 
 @dataclass(frozen=True, slots=True)
 class EqualArea:
-    """S points of a Fibonacci spiral on the sphere, c_s = 4π/S."""
+    """A rule of S points on a Fibonacci spiral on the sphere, with c_s = 4π/S."""
 
     terms: int = 20_000
 
@@ -108,12 +108,12 @@ def _rules(tolerance: float) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """Gauss–Legendre between the visible corners of a `SegmentMap`, to a tolerance.
+    """Gauss–Legendre integration between the visible corners of a `SegmentMap`, to a tolerance.
 
     The tolerance is relative to ∫|f| for the softmax profile.  A bump or a cosine power is not
-    analytic at the edge of its support; there the pieces are split, and the error is measured
-    in the tests instead of being promised.  Nothing is known of a custom profile; pieces are
-    halved until sums of its weights settle to the tolerance.
+    analytic at the edge of its support.  There the pieces are split, and tests measure the error,
+    which has no proven bound.  For a custom profile, pieces are halved until sums of its weights
+    settle to the tolerance.
     """
 
     tolerance: float = 1e-12
@@ -123,17 +123,18 @@ class Exact:
             raise InputError.about("tolerance", f"must lie in [1e-15, 1), got {self.tolerance}.")
 
     def rules(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return Gauss–Legendre rules of 1, …, M nodes, and how long a piece each is good for.
+        """Return the Gauss–Legendre rules of 1, …, M nodes, and the longest piece for each.
 
         Row m of the first two arrays, shape (M + 1, M), holds the nodes and coefficients of the
-        m-node rule on [−1, 1]; entry m of the third the share of the longest piece.  Read-only.
+        m-node rule on [−1, 1].  Entry m of the third array is its share of the longest piece of
+        all.  Read-only.
         """
         return _rules(self.tolerance)
 
     def lengths(self, basis: DirectionalBasis) -> tuple[float, FloatArray, FloatArray]:
-        """Return the longest piece in rad, and the angles at which pieces must end with their b.
+        """Return the longest piece in rad, and the angles at which pieces must end, with their b.
 
-        Without such angles the one length holds everywhere.
+        Without such angles the length is valid everywhere.
         """
         if compiled(basis.profile) is None:
             return _converged_lengths(self, basis)
@@ -224,13 +225,13 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentView:
-    """A map of segments as seen from points.
+    """The view of a map of segments from points.
 
     Attributes:
         world: The map.
         points: Points of view, shape (P, 2), in m.
-        pieces: The visible pieces of wall around each.
-        intervals: Angles that count, ascending within [0, 2π], shape (v, 2), in rad.
+        pieces: The visible pieces of wall around each point.
+        intervals: Intervals of angles that count, ascending within [0, 2π], shape (v, 2), in rad.
     """
 
     world: SegmentMap
@@ -242,11 +243,11 @@ class SegmentView:
     def of(
         cls, world: SegmentMap, points: FloatArray, intervals: ArrayLike | None = None
     ) -> "SegmentView":
-        """Find what points, shape (P, 2), see within angle intervals (all angles by default)."""
+        """Find the walls that are visible from points, shape (P, 2), within intervals of angles."""
         return cls(world, points, world.see(points), check_view(intervals))
 
     def numbered_pieces(self) -> tuple[IntArray, IntArray]:
-        """Return the point that sees each piece, and the number of the piece there."""
+        """Return the point of each piece, and the number of the piece at that point."""
         counts = self.pieces.counts
         owner = np.repeat(np.arange(len(self.points)), counts)
         return owner, np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -77,7 +77,7 @@ def find_rims(view: SegmentView, limit: float) -> Rims:
 def rim_term(view: MeshView, basis: DirectionalBasis, signal: Signal) -> FloatArray:
     """Return the sum over faces of equation (2) at a point, shape (n, 3).
 
-    The arguments are those of `silhouette_term`.
+    `silhouette_term` describes the arguments.
     """
     out = np.zeros((len(basis), 3))
     for limit in signal.kinks:

@@ -43,7 +43,7 @@ class Jumps:
 
 
 def find_jumps(view: SegmentView, kinks: tuple[float, ...] = ()) -> Jumps:
-    """Find the jumps around points of a signal that has kinks at these ranges (m)."""
+    """Find the jumps of a signal around points, given the ranges (m) of its kinks."""
     world, points, pieces, intervals = view.world, view.points, view.pieces, view.intervals
     owner, k = view.numbered_pieces()
     angles = pieces.angles[owner, k + 1]

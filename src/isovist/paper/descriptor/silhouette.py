@@ -41,12 +41,12 @@ _NODES, _COEFFICIENTS = np.polynomial.legendre.leggauss(2)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeshView:
-    """A mesh as seen from a point.
+    """The view of a mesh from a point.
 
     Attributes:
         world: The mesh.
         point: Point of view, shape (3,), in m.
-        band: The directions that count; all of them when `None`.
+        band: The directions that count; all when `None`.
     """
 
     world: MeshMap
@@ -54,11 +54,11 @@ class MeshView:
     band: Band | None = None
 
     def in_band(self, theta: FloatArray) -> BoolArray:
-        """Return which directions, shape (m, 3), count."""
+        """Return a mask of the directions, shape (m, 3), that count."""
         return np.ones(len(theta), np.bool_) if self.band is None else self.band.mask(theta)
 
     def look(self, theta: FloatArray) -> tuple[Hits, WallHits]:
-        """Follow rays along directions, shape (m, 3)."""
+        """Cast rays from the point along directions, shape (m, 3)."""
         hits = self.world.cast(self.point, theta)
         return hits, WallHits(self.world, theta, hits.ranges, hits.walls, hits.normals, self.point)
 
@@ -111,7 +111,7 @@ def silhouette_term(
         view: The mesh and the point of view.
         basis: The weights.
         signal: The signal on the directions.
-        settings: How finely edges are divided.
+        settings: Settings of the division of edges.
     """
     return sum_curves(_Edges(view, *_candidate_edges(view, signal)), basis, signal, settings)
 

@@ -30,11 +30,11 @@ def describe(
     """Return F at places, a tensor of shape (..., n).
 
     Args:
-        plan: Which corners have a wall between them.
+        plan: The walls between the corners.
         points: Places off the walls, shape (..., 2), in m.
-        directions: Of the basis, shape (n, 2); they are normalised.
+        directions: Directions of the basis, shape (n, 2); they are normalised.
         temperature: ε of the softmax profile, a number.
-        corners: Shape (k, 2), in m; those of the plan when `None`.
+        corners: Corners of the walls, shape (k, 2), in m; those of the plan when `None`.
         signal: `Range` or `Intensity`; the range when `None`.
     """
     with MissingExtraError.unless_found("A descriptor in PyTorch", "torch"):

@@ -83,8 +83,8 @@ class DynamicPremises:
     """The premises of a dynamic bound.
 
     Attributes:
-        radius: R, within which the true start is taken to lie, in m.
-        noise: η, bound on ‖F_obs(t) − F(t; s*)‖ if the motion were exact.
+        radius: R, the distance within which the true start is assumed to be, in m.
+        noise: η, bound on ‖F_obs(t) − F(t; s*)‖ for an exact motion.
         drift: e, bound on the error of the motion, in m.
     """
 
@@ -107,11 +107,11 @@ def dynamic_bound(
     """Return the bounds (4) and (5) for a candidate start.
 
     Args:
-        trajectory: The motion, and what it should observe.
+        trajectory: The motion, and the descriptors expected along it.
         start: ŝ, shape (D,), in m and rad.
         observed: F_obs, shape (k, n).
         premises: The ball, the noise and the drift.
-        settings: How suprema over the ball are estimated.
+        settings: Settings of the estimate of suprema over the ball.
     """
     settings = settings or default_of(BoundSettings)
     s = as_floats("start", start, trajectory.units.shape)

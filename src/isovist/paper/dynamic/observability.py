@@ -29,11 +29,11 @@ from isovist.tracking import Gramian, whiten
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """Return W(0, t) after each observation of a trajectory.
+    """The Gramian W(0, t) after each observation of a trajectory.
 
     Attributes:
         elapsed: Sum of the weights so far, shape (k,), in s or observations.
-        W: Shape (k, D, D), per m².
+        W: Gramian, shape (k, D, D), per m².
     """
 
     elapsed: FloatArray
@@ -49,21 +49,21 @@ class History:
         return cls(readonly(np.cumsum(trajectory.weights)), readonly(W))
 
     def first_ready(self, min_eigenvalue: float) -> int | None:
-        """Return the number of the first observation after which λ_min is this large, or `None`.
+        """Return the number of the first observation after which λ_min reaches a value, or `None`.
 
-        `tracking.gramian.least_needed` says what a refinement needs.
+        `tracking.gramian.least_needed` gives the value that a refinement needs.
         """
         is_ready = self.min_eigenvalues >= min_eigenvalue
         return int(is_ready.argmax()) if is_ready.any() else None
 
     @property
     def min_eigenvalues(self) -> FloatArray:
-        """Return λ_min over time, shape (k,)."""
+        """Return λ_min after each observation, shape (k,)."""
         return np.asarray(np.linalg.eigvalsh(self.W)[:, 0])
 
     @property
     def weakest(self) -> FloatArray:
-        """Return u_min over time, shape (k, D)."""
+        """Return u_min after each observation, shape (k, D)."""
         return np.stack([Gramian(W).weakest for W in self.W])
 
 
@@ -84,7 +84,7 @@ def rate(J: ArrayLike, velocity: ArrayLike) -> FloatArray:
     """Return dF/dt of equation (1), shape (..., n).
 
     Args:
-        J: Derivative by the present place or pose, shape (..., n, D).
-        velocity: In the axes of the map, shape (..., D), in m/s (and rad/s).
+        J: Derivative with respect to the current place or pose, shape (..., n, D).
+        velocity: Velocity in the axes of the map, shape (..., D), in m/s (and rad/s).
     """
     return np.einsum("...nd,...d->...n", as_floats("J", J), as_floats("velocity", velocity))

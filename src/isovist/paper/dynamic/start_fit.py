@@ -38,17 +38,17 @@ from isovist.tracking import Bank, Gramian, carry, fade, scan_of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StartFit:
-    """A refined start.
+    """The fitted start of a trajectory.
 
     Attributes:
         start: (x, y), (x, y, z) or (x, y, yaw), shape (D,), in m and rad.  Read-only.
-        covariance: Of the start, shape (D, D), in m and rad; bounded along what nothing
-            constrains.  Read-only.
-        information: About the start, shape (D, D), per m and rad.  Read-only.
+        covariance: Covariance of the start, shape (D, D), in m and rad; limited along directions
+            that nothing constrains.  Read-only.
+        information: Information about the start, shape (D, D), per m and rad.  Read-only.
         least: λ_min of the information, per m²; a heading counts through the arm.
-        iterations: Steps taken.
-        converged: Whether another step would be below the tolerance, or rounding.
-        path: Starts after each step, the guess that led here first, shape (iterations + 1, D).
+        iterations: Number of steps.
+        converged: Whether another step would be below the tolerance or the rounding error.
+        path: Start after each step, beginning with the first guess, shape (iterations + 1, D).
     """
 
     start: FloatArray
@@ -72,14 +72,14 @@ def refine_start(
     start: Pose,
     settings: LocalizationSettings | None = None,
 ) -> StartFit:
-    """Fit the start of a trajectory to the walls, with all scans at once.
+    """Fit the start of a trajectory to the walls, with all scans at once and exact odometry.
 
     Args:
-        atlas: The map, described.
-        scans: What the sensor saw.
-        odometry: T_odom_robot at each scan, in any fixed frame; taken as exact.
+        atlas: Atlas of the map.
+        scans: The scans along the trajectory.
+        odometry: T_odom_robot at each scan, in any fixed frame; assumed exact.
         start: First guess of T_world_robot at the first scan.
-        settings: How beams are selected, fitted and rated.
+        settings: Settings of the selection, fit and rating of beams.
     """
     return refine_starts(atlas, scans, odometry, [start], settings)[0]
 
@@ -91,7 +91,7 @@ def refine_starts(
     starts: Sequence[Pose],
     settings: LocalizationSettings | None = None,
 ) -> list[StartFit]:
-    """Fit several guesses of the start at once; the arguments are those of `refine_start`."""
+    """Fit several guesses of the start at once; `refine_start` describes the arguments."""
     settings, limits = settings or LocalizationSettings(), default_of(StartFitSettings)
     _check_odometry(scans, odometry)
     if len(starts) == 0:
@@ -125,16 +125,16 @@ def refine_chain(
     drift: ArrayLike,
     settings: LocalizationSettings | None = None,
 ) -> StartFit:
-    """Fit the start of a trajectory to the walls, with odometry that is not exact.
+    """Fit the start of a trajectory to the walls, with odometry that has errors.
 
     Args:
-        atlas: The map, described.
-        scans: What the sensor saw.
+        atlas: Atlas of the map.
+        scans: The scans along the trajectory.
         odometry: T_odom_robot at each scan, in any fixed frame.
         start: First guess of T_world_robot at the first scan.
-        drift: Covariance of (x, y, yaw) of each step in the frame of the robot before it, shape
-            (k − 1, 3, 3), in m and rad.
-        settings: How beams are selected, fitted and rated.
+        drift: Covariance of (x, y, yaw) of each step, in the frame of the robot before the step,
+            shape (k − 1, 3, 3), in m and rad.
+        settings: Settings of the selection, fit and rating of beams.
     """
     settings, limits = settings or LocalizationSettings(), default_of(StartFitSettings)
     k = _check_odometry(scans, odometry)

@@ -69,7 +69,10 @@ def descriptor_noise(descriptor: Descriptor, scan: Scan, sigma: float) -> FloatA
 
 
 def convergence_radius(trajectory: Trajectory, start: ArrayLike, *, largest: float = 1.0) -> float:
-    """Return ρ of (2) in m: `largest`, halved until (2) holds, or 0 if it does not above 1 mm."""
+    """Return the convergence radius ρ of (2), in m.
+
+    It is `largest`, halved until (2) holds, or 0 if (2) does not hold above 1 mm.
+    """
     limits = default_of(BoundSettings)
     s = as_floats("start", start, trajectory.units.shape)
     J = stack(trajectory.at(s)[1] / trajectory.units, trajectory.weights)
@@ -97,12 +100,12 @@ def fit_start(
     """Fit the start of a trajectory to descriptors by damped Gauss–Newton, equation (3).
 
     Args:
-        trajectory: The motion, and what it should observe.
+        trajectory: The motion, and the descriptors expected along it.
         observed: F_obs, shape (k, n).
         start: First guess, shape (D,), in m and rad.
-        noise: Standard deviation of a channel or covariance of all; without it the residuals
-            themselves say how large the noise is.
-        limits: When to stop, and the largest step.
+        noise: Standard deviation of a channel, or covariance of all channels; estimated from the
+            residuals when `None`.
+        limits: Limits on the steps.
     """
     limits = limits or StepLimits.bounded()
     units = trajectory.units

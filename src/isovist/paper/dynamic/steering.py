@@ -62,7 +62,7 @@ class Drive:
 
 
 def field_of(world: Map, channels: int = 16) -> MapField:
-    """Return the descriptor field that rates legs on a map: ranges on a basis of some channels."""
+    """Return the descriptor field that rates legs on a map: ranges on a basis of n channels."""
     signal = Range(maximum=AtlasSettings().reach)
     rays = default_of(SteeringSettings).rays_3d
     if world.dimension == 2:
@@ -79,10 +79,10 @@ def drive_legs(
 
     Args:
         field: Computes F and J.
-        start: Where to begin, shape (d,), in m; W begins with the observation there.
+        start: Start, shape (d,), in m; its observation is the first term of W.
         legs: Number of legs.
-        length: Length of each, in m.
-        count: Number of directions that are tried for each.
+        length: Length of each leg, in m.
+        count: Number of directions that are tried for each leg.
     """
     d, shape = field.basis.dimension, np.shape(start)
     if shape in ((2,), (3,)) and shape != (d,):

@@ -45,9 +45,10 @@ class ScanTrajectory:
         world: The map.
         descriptor: Basis and signal.
         beams: Beams of each scan, with one signal.
-        motions: (Δ_t, α_t) of the level frame of the sensor in that of the start, shape (k, d + 1).
+        motions: (Δ_t, α_t), the pose of the level frame of the sensor in that at the start, shape
+            (k, d + 1).
         weights: Weights of the scans, shape (k,).
-        arm: Length that a rad is worth, in m.
+        arm: Length that is equivalent to 1 rad, in m.
     """
 
     world: Map
@@ -104,7 +105,10 @@ class ScanTrajectory:
         return starts[..., None, :-1] + moves, yaw + self.motions[:, -1]
 
     def features(self, starts: FloatArray) -> FloatArray:
-        """Return F of (1), shape (P, k, n); a scan from an occupied place agrees with anything."""
+        """Return F of (1), shape (P, k, n).
+
+        A scan from an occupied place agrees with every descriptor.
+        """
         places, yaws = self.places(starts)
         out = np.empty((len(starts), len(self.beams), len(self.descriptor.basis)))
         for t, beams in enumerate(self.beams):
@@ -118,7 +122,7 @@ class ScanTrajectory:
         return out
 
     def misfits(self, starts: FloatArray) -> FloatArray:
-        """Return Σ_t ‖F_obs − F‖² of starts, shape (P, d + 1); shape (P,)."""
+        """Return Σ_t ‖F_obs − F‖², shape (P,), for starts of shape (P, d + 1)."""
         gaps = ((self.features(starts) - self.observed) ** 2).sum(axis=-1)
         return np.asarray(gaps @ self.weights)
 
@@ -158,8 +162,8 @@ def locate_trajectory(
     Args:
         localizer: The localizer of the map, with one signal.
         scans: Scans along the trajectory.
-        odometry: T_odom_robot at each, in any frame.
-        times: Ascending times of the scans in s; without them each counts as one.
+        odometry: T_odom_robot at each scan, in any fixed frame.
+        times: Ascending times of the scans in s; when `None`, all scans count equally.
         drift: e of `dynamic_bound`, bound on the error of the motion, in m.
         noise: η of `dynamic_bound`; the largest residual of the fit when `None`.
     """

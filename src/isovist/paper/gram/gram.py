@@ -75,15 +75,21 @@ class Projection:
 @accept_old_names
 @dataclass(frozen=True, slots=True, eq=False)
 class Gram:
-    """The Gram matrix of a basis, factored so that it can be used however singular it is.
+    """The Gram matrix of a basis, factored so that it is usable even if it is nearly singular.
 
     Attributes:
-        basis: The weights.
-        rule: The quadrature behind the inner product.
+        basis: Directions and weights.
+        rule: Quadrature of the inner product.
         matrix: G, shape (n, n).  Read-only.
-        axes: V, the kept axes, shape (n, r).  Read-only.
-        scales: s, the kept singular values in descending order, shape (r,).  Read-only.
+        axes: The r axes V that are used, shape (n, r).  Read-only.
+        scales: Their singular values s in descending order, shape (r,).  Read-only.
         spectrum: All n eigenvalues of G in descending order, as computed.  Read-only.
+
+    Examples:
+        >>> import isovist as iv
+        >>> gram = iv.Gram.from_basis(iv.DirectionalBasis.circle(16))
+        >>> gram.matrix.shape
+        (16, 16)
     """
 
     basis: DirectionalBasis
@@ -103,14 +109,14 @@ class Gram:
         keep: float = KEEP,
         view: ArrayLike | Sector | None = None,
     ) -> "Gram":
-        """Make the Gram matrix over all directions, or over those of a view.
+        """Make the Gram matrix over all directions, or over the directions of a view.
 
         Args:
-            basis: The weights.
-            tolerance: Error of the entries of G, relative to the largest.
-            keep: τ of equation (6).
-            view: The directions that count: on the circle intervals of angles, shape (v, 2), in
-                rad; in 3D a `Sector`.
+            basis: Directions and weights.
+            tolerance: Error of the entries of G, relative to the largest entry.
+            keep: Threshold τ of equation (6).
+            view: Directions that count.  On the circle, intervals of angles in rad, shape (v, 2).
+                In 3D, a `Sector`.
         """
         if basis.dimension == 3:
             if view is not None and not isinstance(view, Sector):
@@ -126,7 +132,7 @@ class Gram:
     @classmethod
     @accept_old_names
     def from_rule(cls, basis: DirectionalBasis, rule: Rule, *, keep: float = KEEP) -> "Gram":
-        """Make the Gram matrix of the inner product Σ_s c_s f(θ_s) g(θ_s) of any rule."""
+        """Make the Gram matrix of the inner product Σ_s c_s f(θ_s) g(θ_s) of a given rule."""
         if (rule.coefficients <= 0.0).any():
             raise InputError("The coefficients of an inner product must be positive.")
         # The triangle of A grows block by block, so A itself is never held.
@@ -139,7 +145,7 @@ class Gram:
     @classmethod
     @accept_old_names
     def from_scan(cls, basis: DirectionalBasis, scan: Scan, *, keep: float = KEEP) -> "Gram":
-        """Make the Gram matrix over the valid beams of a scan, each with the angle it owns."""
+        """Make the Gram matrix over the valid beams of a scan, each weighted by its angle."""
         valid = scan.valid
         rule = Rule(
             readonly(unit_vectors(scan.bearings[valid])), readonly(scan.beam_widths[valid].copy())
@@ -189,17 +195,17 @@ class Gram:
 
     @property
     def condition(self) -> float:
-        """Return λ_max/λ_min of G; about 1e30 means that it cannot be computed."""
+        """Return λ_max/λ_min of G; values near 1e30 mean that it cannot be computed."""
         smallest = float(self.spectrum[-1])
         return float(self.spectrum[0]) / smallest if smallest > 0.0 else np.inf
 
     @property
     def noise_gain(self) -> float:
-        """Return 1/s_r: an error in F grows by at most this factor in |f|."""
+        """Return 1/s_r, the largest factor by which an error of F grows in |f|."""
         return float(1.0 / self.scales[-1])
 
     def features(self, values: ArrayLike) -> FloatArray:
-        """Return F of a signal given at the nodes of the rule, shape (..., S); shape (..., n)."""
+        """Return F, shape (..., n), of a signal given at the nodes of the rule, shape (..., S)."""
         f = as_floats("values", values)
         F = np.zeros((*f.shape[:-1], len(self.basis)))
         first = 0
@@ -210,7 +216,7 @@ class Gram:
         return F
 
     def whiten(self, F: ArrayLike) -> FloatArray:
-        """Return z of equation (6), shape (..., r): ‖z‖ = |f|, and distances of z are d."""
+        """Return z of equation (6), shape (..., r), with ‖z‖ = |f| and distances d."""
         return (self._checked(F) @ self.axes) / self.scales
 
     def seminorm(self, F: ArrayLike) -> FloatArray:
@@ -218,35 +224,34 @@ class Gram:
         return np.linalg.norm(self.whiten(F), axis=-1)
 
     def coefficients(self, F: ArrayLike) -> FloatArray:
-        """Return α of equation (3) on the kept axes, shape (..., n)."""
+        """Return α of equation (3) on the axes V, shape (..., n)."""
         return (self.whiten(F) / self.scales) @ self.axes.T
 
     def projection(self, F: ArrayLike) -> Projection:
-        """Return P f as a function of directions."""
+        """Return the projection P f of a signal, as a function of directions."""
         return Projection(self.basis, readonly(self.coefficients(F)))
 
     def gap(self, F: ArrayLike, squared_norm: ArrayLike) -> FloatArray:
-        """Return ‖f‖² − |f|², equation (4): the energy that F does not hold, given ‖f‖²."""
+        """Return ‖f‖² − |f|², equation (4): the energy of the signal that F does not contain."""
         return np.asarray(squared_norm, dtype=np.float64) - self.seminorm(F) ** 2
 
     def distance(self, F: ArrayLike, other: ArrayLike) -> FloatArray:
-        """Return d of equation (5) between signals with descriptors F and `other`, shape (...)."""
+        """Return d of equation (5) between the signals of F and `other`, shape (...)."""
         return self.seminorm(self._checked(F) - self._checked(other))
 
     def bounds(self, F: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return a lower and an upper bound of |f| from ‖F‖₂ alone, equation (9)."""
+        """Return a lower and an upper bound of |f| from ‖F‖₂, equation (9)."""
         length = np.linalg.norm(self._checked(F), axis=-1)
         return length / self.scales[0], length / self.scales[-1]
 
     def merge(self, groups: ArrayLike) -> tuple["Gram", FloatArray]:
         """Return the Gram matrix of merged channels, and the matrix B that merges F.
 
-        Args:
-            groups: For each direction the index of its group, shape (n,), from 0 on without
-                a gap.
+        The merged weights are not a basis.  The result is valid for seminorms, distances and bounds
+        of B F; its `projection` is not defined.
 
-        The merged weights are no basis of their own, so the result serves for seminorms,
-        distances and bounds of B F; its `projection` is not defined.
+        Args:
+            groups: Index of the group of each direction, shape (n,), from 0 without gaps.
         """
         g = np.asarray(groups)
         n = len(self.axes)

@@ -96,9 +96,9 @@ def votes(
 def point_features(
     basis: DirectionalBasis, cloud: FloatArray, p: FloatArray, *, hard: bool = False
 ) -> tuple[FloatArray, FloatArray]:
-    """Return F of equation (2) with v_k = r_k σ(S)/K, and its slope (3), for surface points (K, d).
+    """Return F of equation (2) with v_k = r_k σ(S)/K, and its slope (3), for surface points.
 
-    For hard bins the slope is that between jumps, ∂w_i/∂θ = 0.
+    The points have shape (K, d).  For hard bins the slope is that between jumps, ∂w_i/∂θ = 0.
     """
     d = cloud.shape[1]
     share = (2.0 * np.pi if d == 2 else 4.0 * np.pi) / len(cloud)
@@ -175,10 +175,13 @@ def localization_errors(
     offset: float = 0.1,
     seed: int = 0,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return errors in m of localizing from noisy surface points, soft and hard, each shape (P,).
+    """Return errors in m of localizing from noisy surface points, with soft and with hard bins.
 
-    Each place is observed through the points with Gaussian noise of standard deviation `noise`
-    (m) per coordinate; Gauss–Newton starts `offset` m away, in the same place for both.
+    Each place is observed through the points with Gaussian noise of standard deviation `noise` (m)
+    per coordinate.  Gauss–Newton starts `offset` m away, at the same point for both.
+
+    Returns:
+        Two arrays of shape (P,), for soft and for hard bins.
     """
     x, p = as_floats("cloud", cloud), as_floats("places", places)
     rng = np.random.default_rng(seed)
@@ -195,12 +198,12 @@ def localization_errors(
 
 
 def sectors(theta: ArrayLike, *, shared: bool) -> FloatArray:
-    """Return SHOT's angular grid of 8 azimuths × 2 elevations at θ, shape (m, 3); shape (m, 16).
+    """Return the weights of SHOT's angular grid of 8 azimuths × 2 elevations, shape (m, 16).
 
     Args:
-        theta: Unit vectors.
-        shared: Whether each vote is shared linearly with the neighbouring azimuth and the other
-            elevation, as SHOT does, or given to one sector.
+        theta: Unit vectors, shape (m, 3).
+        shared: Whether a vote is shared linearly with the neighbouring azimuth and the other
+            elevation, as in SHOT; otherwise one sector gets it.
     """
     t = as_floats("theta", theta, (None, 3))
     place = (np.arctan2(t[:, 1], t[:, 0]) % (2.0 * np.pi)) / (0.25 * np.pi) - 0.5

@@ -30,7 +30,7 @@ _MIN_EIGENVALUE = 1e-10  # smallest eigenvalue of G_vv that is inverted, relativ
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartialFeatures:
-    """Descriptors with the channels that are known.
+    """Descriptors with a mask of the known channels.
 
     Attributes:
         F: Descriptors, shape (m, n).
@@ -75,7 +75,7 @@ def distances(
     Args:
         nodes: Descriptors of the grid.
         observed: Descriptors of the observations.
-        norm: Selects (1), (2) or (3).
+        norm: Name of the norm: (1), (2) or (3).
         gram: G, shape (n, n), for "gram".
         tau: τ, for "truncated".
     """

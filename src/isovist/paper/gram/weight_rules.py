@@ -51,7 +51,7 @@ class Sector:
 def circle_rule(
     basis: DirectionalBasis, *, tolerance: float = 1e-12, view: ArrayLike | None = None
 ) -> Rule:
-    """Return nodes on the circle, or on the angle intervals `view` of it, shape (v, 2), in rad."""
+    """Return a rule on the circle, or on intervals `view` of angles in rad, shape (v, 2)."""
     length, edges, poles = Exact(tolerance).lengths(basis)
     # An m-node rule errs by about 4.64^(−2m) on the pieces that `lengths` allows.
     x, w = np.polynomial.legendre.leggauss(int(np.ceil(-0.75 * np.log10(tolerance))) + 2)

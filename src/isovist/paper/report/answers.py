@@ -23,7 +23,7 @@ LISTED = 4
 
 
 def paper_json(answer: PaperAnswer) -> dict[str, Any]:
-    """Return an answer as plain data, in m and rad; inf and NaN are null."""
+    """Return an answer as JSON data, in m and rad; infinity and NaN are null."""
     nodes = answer.nodes
     return {
         "method": "paper",
@@ -64,7 +64,7 @@ def _assumptions_json(assumptions: Sequence[Assumption]) -> list[dict[str, Any]]
 
 
 def paper_text(answer: PaperAnswer) -> str:
-    """Return an answer in a few lines of text."""
+    """Describe an answer in a few lines."""
     pose, nodes = answer.pose, answer.nodes
     height = f"z {pose.z:.3f} m   " if isinstance(pose, Pose3) else ""
     lines = [
@@ -119,7 +119,7 @@ def track_json(track: PaperTrack, times: FloatArray) -> Iterator[dict[str, Any]]
 
 
 def track_text(track: PaperTrack) -> str:
-    """Return a trajectory in a few lines of text."""
+    """Describe a trajectory in a few lines."""
     bound, eigenvalues = track.bound, track.history.min_eigenvalues
     ends = (("first", track.poses[0]), ("last ", track.poses[-1]))
     lines = [
@@ -135,7 +135,7 @@ def track_text(track: PaperTrack) -> str:
 
 
 def fitted_basis_text(result: FittedBasis, path: Path) -> str:
-    """Return a comparison of a fitted basis with the uniform one."""
+    """Describe a comparison of a fitted basis with the uniform basis."""
     rows = (
         ("smallest distance of far places, fitted to", result.fitted),
         ("smallest distance of far places, others", result.held_out),
@@ -147,7 +147,7 @@ def fitted_basis_text(result: FittedBasis, path: Path) -> str:
 
 
 def metric_json(metric: MapMetric) -> dict[str, Any]:
-    """Return the metric of a map as plain data; pairs of aliases as places, in m."""
+    """Return the metric of a map as JSON data; pairs of aliases are places in m."""
     low, middle, high = np.quantile(metric.resolution, [0.05, 0.5, 0.95])
     return {
         "nodes": len(metric.places),
@@ -159,7 +159,7 @@ def metric_json(metric: MapMetric) -> dict[str, Any]:
 
 
 def metric_text(metric: MapMetric) -> str:
-    """Return the metric of a map in a few lines of text."""
+    """Describe the metric of a map in a few lines."""
     low, middle, high = np.quantile(metric.resolution, [0.05, 0.5, 0.95])
     coarsest = _place(metric.places[int(metric.resolution.argmax())], 2)
     aliases = len(metric.aliases)
@@ -172,13 +172,13 @@ def metric_text(metric: MapMetric) -> str:
 
 
 def drive_json(drive: Drive) -> dict[str, Any]:
-    """Return legs as plain data: the place after each, in m, and λ_min there."""
+    """Return the legs of a drive as JSON data: the place after each leg, in m, and λ_min there."""
     rows = zip(drive.places.tolist(), drive.min_eigenvalues.tolist(), strict=True)
     return {"places": [{"place": place, "lambda_min": value} for place, value in rows]}
 
 
 def drive_text(drive: Drive) -> str:
-    """Return legs as text, one line each."""
+    """Describe the legs of a drive, one line each."""
     rows = zip(drive.places, drive.min_eigenvalues, strict=True)
     return "\n".join(
         f"{'start' if k == 0 else f'leg {k}':>6}  {_place(place, 2)} m   λ_min {value:.4g}"

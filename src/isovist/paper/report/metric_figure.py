@@ -14,7 +14,7 @@ QUANTILE = 0.95
 
 
 def draw_metric(metric: MapMetric) -> Any:
-    """Draw nodes coloured by resolution, and lines between places that look alike."""
+    """Draw nodes coloured by resolution, and lines between places that are easily confused."""
     figure = new_figure(9.0, 7.0)
     axes = figure.add_subplot()
     x, y = metric.places[:, 0], metric.places[:, 1]

@@ -10,7 +10,7 @@ from isovist.paper.statements.statement import Row
 
 
 def print_statements(rows: Sequence[Row]) -> None:
-    """Print one table per group, the counter-examples below it, and a summary."""
+    """Print one table per group, with counter-examples below it, and a summary."""
     console = Console()
     for group in dict.fromkeys(row.group for row in rows):
         of_group = [row for row in rows if row.group == group]

@@ -53,7 +53,7 @@ def draw_basis_over_map(
     bases: dict[str, DirectionalBasis],
     length: float,
 ) -> Any:
-    """Draw the directions of bases as spokes of some length (m) around a place of a map."""
+    """Draw the directions of bases as spokes of a length (m) around a place of a map."""
     draw_map(axes, world)
     lines = []
     for (label, basis), colour in zip(bases.items(), (SECOND, ACCENT), strict=False):

@@ -36,9 +36,9 @@ class Finding:
 
     Attributes:
         cases: Number of cases that were tried.
-        worst: The largest value.
-        limit: Its upper limit.
-        example: A description of the worst case, or nothing.
+        worst: Largest value over all cases.
+        limit: Upper limit of the value.
+        example: Description of the worst case, or empty.
     """
 
     cases: int
@@ -57,17 +57,17 @@ Values = Callable[[Trial, Case], ArrayLike]
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A claim and its check.
+    """A claim of the paper, and its check.
 
     Attributes:
         group: "weights", "signal space", "stability", "map space", "localization" or "second
             reading".
-        name: The paper's name for it, with its section.
-        computed: The quantity whose worst value is shown.
-        check: The function that tries it.
-        version: "as printed" or "corrected" where the two differ.
-        holds: Whether it should hold.
-        dimensions: Dimensions in which it is tried.
+        name: Name and section in the paper.
+        computed: Quantity that is checked; its worst value is shown.
+        check: Function that checks the claim.
+        version: "as printed" or "corrected", if the two differ.
+        holds: Whether the claim is expected to hold.
+        dimensions: Dimensions in which it is checked.
     """
 
     group: str
@@ -101,7 +101,7 @@ class Row:
 
 
 def try_statement(statement: Statement, cases: int) -> Row:
-    """Try one statement, its cases shared out over its dimensions; the row keeps the worst."""
+    """Check one statement on cases in all its dimensions; the row holds the worst value."""
     findings = []
     for d in statement.dimensions:
         seed = crc32(f"{statement.name}/{statement.version}/{d}".encode())

@@ -24,7 +24,7 @@ def registry() -> tuple[Statement, ...]:
 
 
 def run(*, quick: bool = False, progress: Progress | None = None) -> list[Row]:
-    """Try every statement on 1000 cases or more, or on 40 when quick."""
+    """Check every statement on 1000 cases or more, or on 40 with `quick`."""
     statements = registry()
     rows = []
     for k, statement in enumerate(statements):

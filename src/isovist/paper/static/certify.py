@@ -92,20 +92,20 @@ def certify(
     turn: float = float(np.radians(2.0)),
     margin: float = 1.25,
 ) -> Certificate:
-    """Certify an estimate: bound its position error where the map has exact walls.
+    """Certify an estimate: bound its position error on a map with exact walls.
 
     Args:
         world: The map.
-        scan: What the sensor saw.
+        scan: The scan that was located.
         pose: The estimate, T_world_robot.
-        rivals: The other places that explain the scan.
-        settings: How beams are selected and when they agree.
-        radius: R, within which the true place is taken to lie, in m.
-        turn: T, the same for the heading, in rad.
+        rivals: Other places that explain the scan.
+        settings: Settings of `locate`; the defaults when `None`.
+        radius: R, the distance in m within which the true position is assumed to be.
+        turn: T, the angle in rad within which the true heading is assumed to be.
         margin: Factor on κ and ν, which are estimated from samples.
 
     Returns:
-        The certificate with its assumptions. On cells and in 3D its bound is infinite.
+        The certificate with its assumptions.  On maps of cells and in 3D its bound is infinite.
 
     Raises:
         InputError: If one of map and scan is 2D and the other 3D.
@@ -153,7 +153,7 @@ def certify(
 
 
 def certify_answer(atlas: AnyMaps, scan: AnyScan, answer: Answer) -> Answer:
-    """Return an answer with the certificate of its best estimate, on the map of that estimate."""
+    """Return an answer with a certificate of its best estimate, on the map of that estimate."""
     best = answer.best
     if best is None:
         return answer

@@ -40,13 +40,13 @@ _BLOCK = 2_000_000  # rays that are followed at once
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DescriptorGrid:
-    """Places p_k with their descriptors F(p_k).
+    """A grid of places p_k with their descriptors F(p_k).
 
     Attributes:
         nodes: Places, shape (K, d), in m.  Read-only.
         F: Descriptors, shape (K, n).  Read-only.
         spacing: Pitch of the lattice, in m.
-        covering_radius: Every free point has a node within this distance, in m.
+        covering_radius: Largest distance from a free point to the nearest node, in m.
         mask: True for channels of a node that the map knows, shape (K, n).  Read-only.
     """
 
@@ -66,14 +66,14 @@ class DescriptorGrid:
         region: ArrayLike | None = None,
         view: Band | None = None,
     ) -> "DescriptorGrid":
-        """Describe the free nodes of a square lattice.
+        """Describe the free nodes of a square grid on a map.
 
         Args:
             world: The map.
             descriptor: Computes F.
-            spacing: Pitch of the lattice, in m; on 2D cells in whole cells.
-            region: Only places inside the box (x0, y0, x1, y1), in 3D with z, in m.
-            view: The band of directions that counts in 3D; all of them when `None`.
+            spacing: Distance between nodes in m; on 2D cells, rounded to whole cells.
+            region: Box (x0, y0, x1, y1) of the nodes in m, in 3D also with z; no limit when `None`.
+            view: In 3D, the band of directions that count; all when `None`.
         """
         if not (np.isfinite(spacing) and spacing > 0.0):
             raise InputError.about("spacing", f"must be positive, got {spacing} m.")
@@ -112,8 +112,8 @@ class DescriptorGrid:
         Args:
             F_obs: The observed descriptor, shape (n,).
             count: Number of nodes.
-            whiten: Turns descriptors into coordinates whose Euclidean distance is the metric,
-                such as `Gram.whiten`; ‖·‖₂ of F if `None`.
+            whiten: Function that turns descriptors into coordinates with a Euclidean metric, such
+                as `Gram.whiten`; ‖·‖₂ of F if `None`.
         """
         gap = self.F - as_floats("F_obs", F_obs, (self.F.shape[1],))
         distances = np.linalg.norm(gap if whiten is None else whiten(gap), axis=1)

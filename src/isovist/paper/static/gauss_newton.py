@@ -52,13 +52,13 @@ class Descent:
 
 @dataclass(frozen=True, slots=True)
 class StepLimits:
-    """When damped Gauss–Newton stops.
+    """The limits on the steps of damped Gauss–Newton.
 
     Attributes:
-        max_steps: Most accepted steps.
-        max_tries: Most steps that are tried.
-        tolerance_m: Stop after a step shorter than this.
-        trust_radius_m: Longest step.
+        max_steps: Maximum number of accepted steps.
+        max_tries: Maximum number of steps that are tried.
+        tolerance_m: Length in m below which a step is the last one.
+        trust_radius_m: Maximum length of a step, in m.
     """
 
     max_steps: int = default_of(LocalizerSettings).max_steps
@@ -136,14 +136,14 @@ def gauss_newton(
     start: ArrayLike,
     limits: StepLimits | None = None,
 ) -> Descent:
-    """Refine a place until its descriptor is the observed one, equation (1).
+    """Refine a place until its descriptor equals the observed one, equation (1).
 
     Args:
         descriptor: Computes F and J.
         world: The map.
         F_obs: The observed descriptor, shape (n,).
-        start: Where to begin, shape (d,), in m.
-        limits: When to stop, and the longest step.
+        start: Start, shape (d,), in m.
+        limits: Limits on the steps.
     """
     limits = limits or StepLimits()
     target, d = as_floats("F_obs", F_obs, (len(descriptor.basis),)), world.dimension

@@ -40,18 +40,21 @@ _BLOCK = 256  # poses whose quadrature nodes are held at once
 
 
 def rotate_basis(basis: DirectionalBasis, yaw: float) -> DirectionalBasis:
-    """Return the basis of a body that has turned by `yaw`, in rad."""
+    """Return the basis of a robot that has turned by `yaw`, in rad."""
     rotation = Pose(yaw=yaw).rotation
     return DirectionalBasis.from_directions(basis.directions @ rotation.T, profile=basis.profile)
 
 
 def observe(descriptor: Descriptor, world: Map, poses: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return F̃, shape (P, n), and its derivative by (x, y, yaw), shape (P, n, 3), (1) to (3).
+    """Return F̃ of poses, and its derivative with respect to x, y and yaw, by (1) to (3).
 
     Args:
         descriptor: Basis on the circle, signal and quadrature.
         world: A 2D map.
         poses: (x, y, yaw), shape (P, 3), in m and rad.
+
+    Returns:
+        F̃, shape (P, n), and the derivative, shape (P, n, 3).
     """
     if descriptor.basis.dimension != 2 or world.dimension != 2:
         raise InputError(

@@ -75,7 +75,7 @@ class MapField:
         return self.descriptor.at(self.world, points, jacobian=True)
 
     def is_free(self, points: FloatArray) -> BoolArray:
-        """Return which points are free and have room for the differences that J is made of."""
+        """Return which points are free and have room for the differences that replace J."""
         step = self.descriptor.difference(self.world)
         if step == 0.0:
             return np.asarray(self.world.contains(points))
@@ -139,14 +139,14 @@ def bi_lipschitz(gram: Gram, J: ArrayLike) -> BiLipschitz:
 def jacobian_bounds(
     field: Field, low: ArrayLike, high: ArrayLike, *, pitch: float, margin: float = 2.0
 ) -> JacobianBounds:
-    """Estimate L and Λ over the box from `low` to `high` (m), which must be free of walls.
+    """Estimate L and Λ over a box without walls.
 
     Args:
-        field: Gives J.
-        low: Smallest coordinates, shape (d,).
-        high: Largest coordinates, shape (d,).
-        pitch: s, in m.
-        margin: m; 2 by default.
+        field: Field that returns J.
+        low: Smallest coordinates of the box, shape (d,), in m.
+        high: Largest coordinates of the box, shape (d,), in m.
+        pitch: Distance s between samples, in m.
+        margin: Factor m in (5), 1 or more.
     """
     lo, hi = as_floats("low", low), as_floats("high", high)
     if lo.ndim != 1 or lo.shape != hi.shape or (hi <= lo).any():
@@ -184,9 +184,9 @@ def changes(field: Field, points: FloatArray, moves: FloatArray) -> FloatArray:
 
 
 def range_drop(world: Map, point: ArrayLike, theta: ArrayLike, radius: float) -> float:
-    """Return how far the range near p falls below r(p, θ), within a radius; all in m.
+    """Return the largest drop of the range below r(p, θ) within a radius of p; all in m.
 
-    By lower semicontinuity this tends to 0 with the radius. The range may rise by any amount.
+    By lower semicontinuity it tends to 0 with the radius.  A rise of the range has no limit.
     """
     p, t = as_floats("point", point), as_floats("theta", theta)
     around = np.random.default_rng(0).normal(size=(256, len(p)))

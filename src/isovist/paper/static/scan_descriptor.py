@@ -24,13 +24,13 @@ from isovist.settings import default_of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beams:
-    """Directions of a scan with the signals along them.
+    """The directions of a scan, and the signals along them.
 
     Attributes:
-        directions: θ_k in the level frame of the sensor, shape (K, d).  Read-only.
-        shares: Δ_k in rad or sr, shape (K,).  Read-only.
-        values: f_k of each signal, shape (signals, K).  Read-only.
-        length: Root mean square of the ranges in m, which a rad is worth.
+        directions: Directions θ_k in the level frame of the sensor, shape (K, d). Read-only.
+        shares: Angle Δ_k of each beam in rad or sr, shape (K,). Read-only.
+        values: Values f_k of each signal, shape (signals, K). Read-only.
+        length: Root mean square of the ranges in m, as the length equivalent to 1 rad.
     """
 
     directions: FloatArray

@@ -30,8 +30,8 @@ class Premises:
     """The premises of a static bound.
 
     Attributes:
-        radius: R, within which the true place is taken to lie, in m.
-        covering_radius: h of the grid, in m.
+        radius: R, the distance within which the true place is assumed to be, in m.
+        covering_radius: Covering radius h of the grid, in m.
         noise: η, bound on ‖F_obs − F(s*)‖.
         alias_distance: Distance of F_obs to the nearest node outside the ball.
     """
@@ -94,8 +94,8 @@ def static_bound(
         place: ŝ, shape (D,), in m and rad.
         observed: F_obs, shape (n,).
         premises: The ball, the grid and the noise.
-        is_node: Whether ŝ is the nearest node, (1), or any place, (2).
-        settings: How suprema over the ball are estimated.
+        is_node: Whether ŝ is the nearest node (1) or any place (2).
+        settings: Settings of the estimate of suprema over the ball.
     """
     settings = settings or default_of(BoundSettings)
     s = as_floats("place", place, trajectory.units.shape)

@@ -53,16 +53,16 @@ def draw_answer(
     truth: AnyPose | None = None,
     contrast: Contrast | None = None,
 ) -> "Figure":
-    """Draw the map with all places that may be right, and the scan at the best of them.
+    """Draw the map with all estimates, and the scan at the best one.
 
-    With several maps, the map of the best place is shown.  With a contrast, two views of its places
-    replace the close view, with the beams that favour each.
+    With several maps, the map of the best estimate is shown. A contrast adds views of its two
+    places, with the beams that favour each, in place of the close view.
 
     Args:
         maps: The atlas, or several atlases by name.
-        scan: What the sensor saw.
+        scan: The scan.
         answer: Result of `locate`.
-        truth: T_world_robot, where it is known.
+        truth: T_world_robot, if it is known.
         contrast: Result of `localization.contrast`.
     """
     atlas = _atlas_of(maps, answer.best)

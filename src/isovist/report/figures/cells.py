@@ -28,15 +28,15 @@ def draw_cells(
 ) -> Any:
     """Draw a grid map between two corners in m: free white, walls dark, unknown grey.
 
-    If a cell is narrower than `min_wall_px`, several are drawn as one, which is a wall if one of
-    them is.  The axes must have their place in the figure already.
+    Cells narrower than `min_wall_px` are merged before drawing, into a wall if any of them is one.
+    The axes must already have their place in the figure.
 
     Args:
         axes: Axes to draw into.
         world: The map.
         low: Corner with the smallest coordinates that is shown; that of the free cells if `None`.
         high: Corner with the largest coordinates that is shown.
-        walls: Draw only the walls, on top of what is there.
+        walls: Whether to draw only the walls, on top of the existing picture.
     """
     if low is None or high is None:
         low, high = known_bounds(world)
@@ -98,7 +98,7 @@ def known_size(world: OccupancyMap) -> Any:
 
 
 def draw_cell_isovist(axes: "Axes", world: OccupancyMap, point: FloatArray, reach: float) -> Any:
-    """Shade the region that can be seen from a point within a reach in m."""
+    """Shade the region that is visible from a point within a reach (m)."""
     count = FIGURE.isovist_rays
     along = unit_vectors(2.0 * np.pi * np.arange(count) / count)
     ranges = world.cast(point, along, maximum=reach).ranges

@@ -46,7 +46,7 @@ def save_run(world: OccupancyMap, run: Run, path: Path) -> None:
 
 
 def draw_run(world: OccupancyMap, run: Run) -> "Figure":
-    """Draw a few moments of a drive side by side."""
+    """Draw several moments of a drive side by side."""
     indices = np.unique(np.linspace(0, len(run.steps) - 1, DRIVE_FIGURE.panels).astype(np.int64))
     steps = [run.steps[k] for k in indices]
     across, up = known_size(world)

@@ -18,7 +18,7 @@ THIRD = "#e0a030"
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """Create an empty figure of a size in inches that needs no screen."""
+    """Create an empty figure of a size in inches, which needs no screen."""
     with MissingExtraError.unless_found("A picture", "figures"):
         from matplotlib.figure import Figure
     return Figure(figsize=(width, height), dpi=FIGURE.dpi, layout="constrained", facecolor=PAPER)
@@ -31,14 +31,15 @@ def show_between(axes: "Axes", low: Any, high: Any) -> None:
 
 
 def can_draw() -> bool:
-    """Return whether Matplotlib is installed, to ask before the work that a figure will show."""
+    """Return whether Matplotlib is installed, so that figures can be drawn."""
     return find_spec("matplotlib") is not None
 
 
 def check_suffix(path: Path | None, *formats: str) -> None:
-    """Raise an error for a picture format that cannot be written, before the work begins.
+    """Check the format of a picture before the work begins; raise an error if it cannot be written.
 
-    The path is `None` if no figure is wanted; `formats` are suffixes beside those of `save`.
+    The path is `None` if no figure is wanted.  `formats` are allowed suffixes besides those of
+    `save`.
     """
     suffixes = (".png", ".pdf", ".svg", *formats)
     if path is not None and path.suffix.lower() not in suffixes:
@@ -69,6 +70,6 @@ def to_bytes(figure: "Figure", kind: str, dpi: float = FIGURE.dpi) -> bytes:
 
 
 def save(figure: "Figure", path: Path) -> None:
-    """Write a figure to a file, all or nothing; the suffix sets the format."""
+    """Write a figure to a file, completely or not at all; the suffix determines the format."""
     check_suffix(path)
     replace_file(path, to_bytes(figure, path.suffix.lower()[1:]), parents=True)

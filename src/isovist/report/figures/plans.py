@@ -29,13 +29,13 @@ def draw_map(axes: "Axes", world: SegmentMap) -> Any:
 
 
 def draw_plan_isovist(axes: "Axes", world: SegmentMap, point: FloatArray) -> Any:
-    """Shade the region that can be seen from a point."""
+    """Shade the region that is visible from a point."""
     outline = outline_of(world, point)
     return axes.fill(*outline.T, color=SECOND, alpha=0.14, linewidth=0.0)
 
 
 def outline_of(world: SegmentMap, point: FloatArray) -> FloatArray:
-    """Return the corners of what is visible from a point, counter-clockwise, in m, shape (k, 2)."""
+    """Return the corners of the region visible from a point, counter-clockwise, (k, 2), in m."""
     pieces = world.see(point[None, :])
     angles = pieces.angles[0, : pieces.counts[0] + 1]
     inner = np.concatenate([[a + 1e-7, b - 1e-7] for a, b in pairwise(angles)])
@@ -46,7 +46,7 @@ def outline_of(world: SegmentMap, point: FloatArray) -> FloatArray:
 def draw_petals(
     axes: "Axes", basis: DirectionalBasis, F: FloatArray, origin: FloatArray, size: float
 ) -> Any:
-    """Draw each channel of F as a petal along its direction; the largest is `size` m long."""
+    """Draw each channel of F as a petal along its direction; the largest has length `size` (m)."""
     lengths = size * F / F.max()
     artists = []
     for direction, length in zip(basis.directions, lengths, strict=True):

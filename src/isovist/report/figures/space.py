@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def slice_of(world: VoxelMap, z: float) -> OccupancyMap:
-    """Return a 2D slice of a 3D map at height z in m, with the walls a little above and below."""
+    """Return a 2D slice of a 3D map at height z (m), with the walls just above and below."""
     level = int(np.clip((z - world.corner[2]) / world.resolution, 0, world.shape[0] - 1))
     reach = max(1, round(SLICE.half_height_m / world.resolution))
     low = max(level - reach, 0)

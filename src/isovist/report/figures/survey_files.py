@@ -15,7 +15,7 @@ from isovist.surveying import Survey, write_survey
 
 
 def check_file(path: Path | None, sensors: int) -> None:
-    """Raise an error for a survey file that cannot be written, before the survey begins."""
+    """Check before a survey that its file can be written; raise an error otherwise."""
     if path is None:
         return
     suffix = path.suffix.lower()
@@ -35,8 +35,8 @@ def write_surveys(atlas: Atlas, surveys: Sequence[Survey], path: Path, name: str
     """Write one survey, or a comparison of two, in the format that the suffix names.
 
     Args:
-        atlas: Atlas of the map that was surveyed.
-        surveys: One, or two that are compared.
+        atlas: Atlas of the surveyed map.
+        surveys: One survey, or two surveys to compare.
         path: The file.
         name: Name of the site.
     """

@@ -27,7 +27,7 @@ DOTS: dict[str, Any] = {"s": 14, "marker": "s", "linewidths": 0}
 
 
 def draw_surveys(atlas: Atlas, surveys: Sequence[Survey]) -> "Figure":
-    """Draw one survey, or where a single scan is enough with each of two sensors."""
+    """Draw one survey, or the places where one scan is enough for each of two sensors."""
     if len(surveys) == 1:
         return draw_survey(atlas, surveys[0])
     low, high = _bounds(surveys[0])
@@ -44,7 +44,7 @@ def draw_surveys(atlas: Atlas, surveys: Sequence[Survey]) -> "Figure":
 
 
 def draw_survey(atlas: Atlas, survey: Survey) -> "Figure":
-    """Draw the share of unique answers, the uncertainty and the aliases of a survey, from above."""
+    """Draw the unique share, the uncertainty and the aliases of a survey, from above."""
     low, high = _bounds(survey)
     wide, tall = high - low
     stacked = wide > 1.5 * tall

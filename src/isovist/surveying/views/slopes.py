@@ -12,10 +12,10 @@ from isovist.atlas import FAR, SpaceAtlas
 
 
 def descriptor_slopes(atlas: SpaceAtlas) -> tuple[FloatArray, FloatArray]:
-    """Return how fast the descriptor changes at each node, and its weakest direction.
+    """Return how fast the descriptor changes with position at each node, and its weakest direction.
 
     Returns:
-        μ, per m, shape (N,), NaN at nodes without neighbours; and the weakest level direction,
+        μ per m, shape (N,), NaN at nodes without neighbours.  Then the weakest level direction,
         shape (N, 2).
     """
     stride = round(atlas.spacing / atlas.world.resolution)

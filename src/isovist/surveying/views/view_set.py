@@ -16,7 +16,7 @@ class Channels(NamedTuple):
 
     Attributes:
         values: Mean log(1 + r) of each channel, shape (Q, rings, n).
-        is_seen: Which channels count, shape (Q, rings, n).
+        is_seen: Mask of the channels that count, shape (Q, rings, n).
         places: World coordinates of the places, in m, shape (Q, d).
     """
 

@@ -67,9 +67,9 @@ class Views2D(Views):
 
 
 def view_in_2d(plan: SurveyPlan, progress: Progress = lambda _share: None) -> Views2D:
-    """Simulate what a 2D sensor sees from the nodes of a plan.
+    """Simulate the view of a 2D sensor from the nodes of a plan.
 
-    The nodes have a step of the differences in (1) of room on all sides.
+    Each node has room on all sides for one step of the differences in (1).
     """
     atlas, lidar = _parts_of(plan)
     visibility, localization = plan.settings.visibility, plan.localization
@@ -106,14 +106,14 @@ def _parts_of(plan: SurveyPlan) -> tuple[PlaneAtlas, Lidar]:
 def headings_of(
     lidar: Lidar, rays: int, headings: int, width: float
 ) -> tuple[FloatArray, NDArray[np.int16]]:
-    """Return the headings in rad, shape (H,), and the block of each direction, (H, rays).
+    """Return the headings of a view in rad, (H,), and the block of each direction, (H, rays).
 
-    The block is −1 where a direction is out of view at that heading.
+    The block is −1 for a direction that is out of view at that heading.
 
     Args:
         lidar: The sensor.
-        rays: Directions around the circle.
-        headings: Number of headings of a view that is not all around.
+        rays: Number of directions around the circle.
+        headings: Number of headings, for a view that is not a full circle.
         width: Width of a block, in rad.
     """
     full = lidar.field_of_view >= 2.0 * np.pi - 1e-9
@@ -128,11 +128,11 @@ def headings_of(
 
 
 def distinctness(J: Float32Array, in_view: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return μ, shape (N, H), and S, shape (N, H, 2, 2), of (2) from channel derivatives.
+    """Return μ, shape (N, H), and S, shape (N, H, 2, 2), of (2), from derivatives of the channels.
 
     Args:
-        J: Derivatives of the channels by x, y and yaw, shape (3, N, n).
-        in_view: Channels in view at each heading, shape (H, n).
+        J: Derivatives of the channels with respect to x, y and yaw, shape (3, N, n).
+        in_view: Mask of the channels in view at each heading, shape (H, n).
     """
     G = np.einsum("ain,bin,hn->ihab", J, J, in_view.astype(np.float32), optimize=True)
     G = G.astype(np.float64)

@@ -40,7 +40,7 @@ class Views3D(Views):
 
 
 def view_in_3d(plan: SurveyPlan, progress: Progress = lambda _share: None) -> Views3D:
-    """Simulate what a 3D sensor sees from some of the nodes of a plan."""
+    """Simulate the view of a 3D sensor from some nodes of a plan."""
     atlas, lidar = plan.atlas, plan.lidar
     assert isinstance(atlas, SpaceAtlas)
     assert isinstance(lidar, SpinningLidar)  # `survey` has checked that the sensor fits

@@ -18,10 +18,10 @@ SUFFIX = ".mcap"
 
 
 class BagBus:
-    """Message bus that replays a bag.
+    """A message bus that replays a bag.
 
     Attributes:
-        published: Published messages: topic, time of the recording in ns, message.
+        published: Published messages: topic, recording time in ns, and message.
     """
 
     def __init__(self, path: Path, output: Path | None = None) -> None:
@@ -38,7 +38,7 @@ class BagBus:
         self._writer = None if output is None else BagWriter(output)
 
     def subscribe(self, topic: Topic, callback: Callable[[Any], None]) -> None:
-        """Call back with each message of a topic of the bag."""
+        """Register a function that is called with each message of a topic of the bag."""
         self._subscriptions.setdefault(topic.name, (topic, []))[1].append(callback)
 
     def advertise(self, topic: Topic) -> Callable[[Any], None]:
@@ -53,7 +53,7 @@ class BagBus:
         return publish
 
     def serve(self, name: str, callback: Callable[[], tuple[bool, str]]) -> None:
-        """Ignore a service, since nobody calls services of a bag."""
+        """Ignore a service, since a bag has no clients."""
 
     def run(self) -> int:
         """Replay the whole bag and return the number of messages."""
@@ -89,7 +89,7 @@ class BagBus:
 
 
 class BagWriter:
-    """Writer of an .mcap file of messages, each with a time in ns."""
+    """A writer of an `.mcap` file of messages with times in ns."""
 
     def __init__(self, path: Path) -> None:
         """Begin a file that is not there yet."""

@@ -18,9 +18,9 @@ class Topic:
     Attributes:
         name: Name with its slashes, e.g. `/scan`.
         kind: Type of the messages, e.g. `sensor_msgs/msg/LaserScan`.
-        latched: Whether late subscribers get the last message, as of `/map`.
-        depth: Most messages that wait; the oldest is dropped first.
-        reliable: Whether messages are sent again when they are lost; sensors do not.
+        latched: Whether late subscribers get the last message, as for `/map`.
+        depth: Maximum number of waiting messages; the oldest is dropped first.
+        reliable: Whether lost messages are sent again; sensors leave it off.
     """
 
     name: str

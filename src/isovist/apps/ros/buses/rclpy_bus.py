@@ -22,7 +22,7 @@ NO_ROS = (
 
 
 class RclpyBus:
-    """Message bus on a node of rclpy.
+    """A message bus on a node of rclpy.
 
     Attributes:
         node: The node of rclpy.
@@ -41,7 +41,7 @@ class RclpyBus:
         self.node = node
 
     def subscribe(self, topic: Topic, callback: Callable[[Any], None]) -> None:
-        """Call back with each message of a topic."""
+        """Register a function that is called with each message of a topic."""
 
         def receive(data: bytes) -> None:
             deliver(topic, data, callback)
@@ -82,10 +82,12 @@ class RclpyBus:
 
 
 def parameters_of(node: Any) -> tuple[Parameters, str]:
-    """Read the parameters of a node of rclpy, declared with our defaults, and its map path.
+    """Declare the parameters of a node of rclpy, and read them and the path of its map.
 
-    They have the names of `Parameters`; `sensor` is x, y (m) and yaw (rad), or empty for tf, and
-    `atlas` the path of a map or an atlas, empty where the map comes on its topic.
+    Parameters have the names of `Parameters`, with two differences:
+
+    - `sensor` is x, y (m) and yaw (rad), or empty to read it from tf
+    - `atlas` is the path of a map or an atlas, or empty if the map comes on a topic
     """
     defaults = Parameters()
     values: dict[str, Any] = {}

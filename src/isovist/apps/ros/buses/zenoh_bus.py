@@ -36,7 +36,7 @@ DEFAULT_DEPTH = 42
 
 
 class ZenohBus:
-    """Message bus over zenoh; `run` calls back in the thread that called it.
+    """A message bus over zenoh; callbacks run in the thread that calls `run`.
 
     Attributes:
         lost: Number of messages dropped because too many waited, by topic.
@@ -68,7 +68,7 @@ class ZenohBus:
         self._token("NN", "")
 
     def subscribe(self, topic: Topic, callback: Callable[[Any], None]) -> None:
-        """Call back with each message of a topic, in the thread of `run`."""
+        """Register a function that is called with each message of a topic, by `run`."""
         ext, zenoh = self._zenoh.ext, self._zenoh
         self._queues[topic.name] = deque()
 
@@ -111,7 +111,7 @@ class ZenohBus:
         return publish
 
     def serve(self, name: str, callback: Callable[[], tuple[bool, str]]) -> None:
-        """Offer a `std_srvs/srv/Trigger` service; callbacks are made in the thread of `run`."""
+        """Offer a `std_srvs/srv/Trigger` service, whose callbacks run in the thread of `run`."""
         kind = messages.TRIGGER
         key = f"{self._key(name, kind)}/{messages.hash_of(kind)}"
 
@@ -132,7 +132,7 @@ class ZenohBus:
         self._token("SS", name, kind, "::,10:,:,:,,")
 
     def run(self, seconds: float | None = None) -> None:
-        """Handle messages until `stop`, or until none came for the given number of seconds."""
+        """Handle messages until `stop` is called, or until none came for the given time in s."""
         while True:
             with self._awake:
                 ready = self._awake.wait_for(
@@ -148,7 +148,7 @@ class ZenohBus:
                 deliver(*item)
 
     def stop(self) -> None:
-        """Make `run` return; can be called from any thread."""
+        """Make `run` return; this can be called from any thread."""
         with self._awake:
             self._ends = True
             self._awake.notify()
@@ -196,7 +196,7 @@ class ZenohBus:
 
 
 class Router:
-    """Zenoh router in this process, for machines where none runs."""
+    """A zenoh router in this process, for machines where none runs."""
 
     def __init__(self, endpoint: str = ROUTER) -> None:
         """Listen at an endpoint."""
@@ -242,7 +242,7 @@ def open_session(values: dict[str, Any], failure: str, *purpose: str) -> Any:
     Args:
         values: Configuration values by key.
         failure: Error text for a session that cannot be opened.
-        purpose: Name of what needs zenoh, if that is not ROS 2.
+        purpose: Name of the function that needs zenoh, if it is not ROS 2.
     """
     zenoh = _zenoh(*purpose)
     config = zenoh.Config()

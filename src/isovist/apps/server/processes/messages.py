@@ -15,7 +15,7 @@ class Call:
     """One request for a worker process.
 
     Attributes:
-        verb: What to do; `begin`, `update` and `end` are about a tracking session.
+        verb: Name of the operation; `begin`, `update` and `end` concern a tracking session.
         body: Body of the request.
         session: Key of the tracking session; empty for other requests.
     """
@@ -30,8 +30,8 @@ class Batch:
     """A message to a worker process.
 
     Attributes:
-        library: The maps; `None` to keep those that the worker has.
-        calls: The requests to answer; empty to let the worker only compile its kernels.
+        library: The maps; `None` to keep the maps of the worker.
+        calls: The requests to answer; empty to compile kernels only.
     """
 
     library: iv.Library | None
@@ -40,14 +40,14 @@ class Batch:
 
 @dataclass(slots=True, eq=False)
 class Reply:
-    """Result of a request from a worker process.
+    """The result of a request to a worker process.
 
     Attributes:
         log_fields: Map and verdict, for the log.
         content: The answer as JSON.
         error: The error, if there is no answer.
-        needs_proof: Whether the request was not answered because it asks for a proof, which a
-            process of its own computes.
+        needs_proof: Whether the request needs a proof and was not answered; another process
+            computes proofs.
     """
 
     log_fields: dict[str, Any] = field(default_factory=dict)

@@ -122,7 +122,7 @@ class WorkerProcess:
 
 
 class WorkerPool:
-    """Worker processes that answer requests, all managed in one event loop.
+    """A pool of worker processes that answer requests, managed in one event loop.
 
     Attributes:
         count: Number of workers.
@@ -157,14 +157,14 @@ class WorkerPool:
         await asyncio.gather(*(worker.ask(batch) for worker in others))
 
     def least_used(self, homes: Iterable[WorkerProcess]) -> WorkerProcess:
-        """Return the worker that is the home of the fewest robots."""
+        """Return the worker that tracks the fewest robots."""
         robots = Counter(map(id, homes))
         return min(self._workers, key=lambda worker: robots[id(worker)])
 
     async def ask(
         self, call: Call, library: iv.Library | None = None, worker: WorkerProcess | None = None
     ) -> Reply:
-        """Return the reply of the first idle worker, or of a given worker, within the time limit.
+        """Send a request to an idle worker, or to a given worker, and return its reply.
 
         Args:
             call: The request.
@@ -220,7 +220,7 @@ class WorkerPool:
             self._hand_out()
 
     def note(self, requests: int, seconds: float) -> None:
-        """Count a batch that one worker has answered, and update the pace."""
+        """Count an answered batch of a worker, and update the mean time per request."""
         self.batches = self.batches[0] + 1, self.batches[1] + requests
         pace_s = seconds / (self.count * requests)
         last_s = self.pace_s or pace_s

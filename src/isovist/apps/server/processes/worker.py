@@ -25,7 +25,7 @@ Json = dict[str, Any]
 
 
 class Worker:
-    """State of a worker process: its maps and the robots that it tracks.
+    """The state of a worker process: its maps, and the robots that it tracks.
 
     Args:
         limits: Limits on proofs and tracking sessions.

@@ -63,14 +63,14 @@ def covered_basis(rng: np.random.Generator, d: int) -> DirectionalBasis:
 
 
 def nudged(rng: np.random.Generator, basis: DirectionalBasis, size: float) -> DirectionalBasis:
-    """Return the same basis with every direction moved by about `size`."""
+    """Return the basis with every direction moved by about `size`."""
     shifted = basis.directions + size * rng.normal(size=basis.directions.shape)
     return DirectionalBasis.from_directions(shifted, profile=basis.profile)
 
 
 @cache
 def plain_rule(d: int) -> Rule:
-    """Return a rule for signals and weights: 720 terms in 2D, degree 39 in 3D."""
+    """Return a rule for signals and weights, of 720 terms in 2D and of degree 39 in 3D."""
     return CircleSum(720).rule() if d == 2 else sphere_rule(39)
 
 

@@ -29,7 +29,7 @@ from isovist.poses import unit_vectors
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoxScene:
-    """The box [0, size] with balls in it.
+    """A box from the origin to `size`, with balls in it.
 
     Attributes:
         size: Edges in m, shape (3,).
@@ -62,7 +62,7 @@ class BoxScene:
         return inside & (gap > 0.0).all(axis=-1)
 
     def cast(self, origins: ArrayLike, directions: ArrayLike) -> Hits:
-        """Follow rays; walls 0–5 are the sides of the box, wall 6 + k is ball k."""
+        """Cast rays; walls 0–5 are the sides of the box, wall 6 + k is ball k."""
         o, d = np.broadcast_arrays(
             as_floats("origins", origins), as_floats("directions", directions)
         )
