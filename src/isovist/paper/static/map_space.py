@@ -89,8 +89,8 @@ class JacobianBounds:
     Attributes:
         L: Bound of ‖J‖.
         Lambda: Bound of the variation of J per m, at the scale of the pitch and above.
-        pitch: s of the lattice, in m.
-        margin: m.
+        pitch: Distance s between samples, in m.
+        margin: Factor m in (5).
         samples: Number of places that were sampled.
     """
 
