@@ -18,6 +18,10 @@ def test_the_lists_of_what_is_public_are_those_of_the_program(name):
     assert stored == SCRIPT["FILES"][name](), "`make reference` writes them; see docs/versions.md"
 
 
+def test_every_setting_on_the_page_has_a_meaning():
+    assert "` |  |" not in SCRIPT["settings_page"]()
+
+
 def test_the_version_is_the_same_wherever_it_is_told():
     number = isovist.__version__.removesuffix(".dev0")
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())

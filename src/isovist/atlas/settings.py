@@ -106,14 +106,14 @@ class AtlasSettings(Settings):
         spacing: Distance between neighbouring nodes.
         channels: Number of channels around the circle.
         rings: Number of rings of equal height from the nadir to the zenith, in 3D.
-        elevation: Largest elevation above or below the horizon that is described, in 3D.
-        reach: Longest range that counts.
-        gap: Width of unknown cells beside free ones that count as gaps between the rays of the map
-            maker.
-        height: Height of the sensor above the floor of a 3D map, unless `build` is given one.
-        cell: Side of the cells that a plan of walls is drawn into. Those of a mesh are twice as
-            wide, since they fill a volume.
-        spacing_cells: Smallest distance between two nodes of a 3D map.
+        elevation: Maximum elevation above or below the horizon that is described, in 3D.
+        reach: Range beyond which all ranges count as equal.
+        gap: Distance from free cells up to which unknown cells count as gaps between rays of the
+            map maker.
+        height: Height of the sensor above the floor of a 3D map, if `build` gets none.
+        cell: Side of the cells that a plan of walls is drawn into.  Cells of a mesh are twice as
+            wide.
+        spacing_cells: Minimum distance between neighbouring nodes of a 3D map.
         wall_fit: Fit of poses to the walls of the map.
         cloud_channels: Selection of the channels of a point cloud that count.
         reflectance: Conditions under which intensities count.

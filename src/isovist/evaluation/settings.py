@@ -10,7 +10,26 @@ _PROTOCOL = "definition of the protocol, not varied"
 
 @dataclass(frozen=True, slots=True)
 class ProtocolSettings(Settings):
-    """Set how the trials of benchmarks are made, and which answers count as right."""
+    """Set how the trials of benchmarks are made, and which answers count as right.
+
+    Attributes:
+        map_resolution_m: Side of the cells of maps that are made from logs.
+        query_step: Every scan of a log with a number in this step is a query.
+        query_remainder: Number of the first query of a log.
+        timed_trials: Number of trials that run alone to measure times.
+        min_mapped_share: Share of the beams of a query of a later visit that must end near a wall.
+        max_wall_distance_m: Distance up to which the end of a beam is near a wall.
+        right_3d_m: Maximum distance of a right 3D answer from the true pose.
+        right_3d_rad: Maximum angle of a right 3D answer from the true pose.
+        equal_score_nats: Difference of ratings up to which two poses rate equally.
+        odometry_noise_share: Standard deviation of a simulated distance.
+        odometry_noise_rad_per_m: Standard deviation of a simulated heading.
+        kidnap_distance_m: Minimum distance that a robot is moved.
+        updates_before_kidnap: Number of updates before a robot is moved.
+        updates_after_kidnap: Number of updates after a robot is moved.
+        updates_to_notice: Number of the first update after a move at which a wrong belief counts.
+        calibration_clearance_m: Minimum distance of simulated scans from walls.
+    """
 
     map_resolution_m: float = setting(
         0.05, unit="m", range=(0.01, 1.0), raises="coarser maps, less memory", evidence=_PROTOCOL

@@ -19,12 +19,12 @@ class BodySettings(Settings):
     """Set the size of the robot.
 
     Attributes:
-        radius_m: Radius of the robot, with the distance that it keeps from walls.
-        driving_share: Share of the radius that must be clear where the robot sees for itself:
-            along straight legs and between beams.
-        standing_share: Share of the radius that is enough where the robot stands already, and
-            before it knows where it is.
-        curb_m: Height that the robot drives over in 3D, at least one cell.
+        radius_m: Radius of the robot, including the distance that it keeps from walls.
+        driving_share: Share of the radius that must be free along straight drives and between
+            beams, where the robot sees obstacles itself.
+        standing_share: Share of the radius that must be free where the robot stands, and before its
+            pose is known.
+        curb_m: Height of an obstacle that the robot can drive over in 3D, at least one cell.
     """
 
     radius_m: float = setting(
@@ -60,12 +60,12 @@ class PathSettings(Settings):
     """Set the paths that are considered.
 
     Attributes:
-        step_m: Step of the lattice of paths.
+        step_m: Distance between the points of paths.
         view_spacing_m: Length of path between two views.
-        length_m: Length of the paths that are tried first.
-        max_length_m: Length of the paths that are tried when no shorter one helps.
-        straight_motions: Number of straight motions in each direction for the Gramian rule, each
-            half a view longer than the one before.
+        length_m: Maximum length of the paths that are tried first.
+        max_length_m: Maximum length of the paths that are tried if no shorter one helps.
+        straight_motions: Number of straight motions in each direction for the Gramian rule; each is
+            longer by half of `view_spacing_m`.
     """
 
     step_m: float = setting(
@@ -92,15 +92,15 @@ class PathSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveSettings(Settings):
-    """Set what a drive costs and what it is worth: equation (2) of `exploration.propose`.
+    """Set the cost and the value of a drive (equation (2) of `exploration.propose`).
 
     Attributes:
         ambiguity_m: Cost of a competing pose that a drive does not refute.
         turn_m_per_rad: Cost of a turn.
-        min_gain_m: Smallest gain that is worth a drive.
-        probability_share: Weight of the probabilities of the tracker. The rest of the weight
-            counts all poses alike.
-        full_view_rad: Field of view from which on a turn on the spot shows nothing new.
+        min_gain_m: Minimum gain of a drive.
+        probability_share: Weight of the probabilities of the tracker.  The rest of the weight is
+            equal for all poses.
+        full_view_rad: Field of view at which a turn on the spot shows nothing new.
     """
 
     ambiguity_m: float = setting(
@@ -131,11 +131,11 @@ class ForesightSettings(Settings):
 
     Attributes:
         beam_spacing_rad: Angle between two predicted beams.
-        sigma_m: Standard deviation σ of a predicted range in (1), since a tracker shifts poses a
-            little before it rates them.
-        max_slope: Steepest slope of a range in (2), in m per m, and per m of range for the yaw.
+        sigma_m: Standard deviation σ of a predicted range in (1).  It is large since a tracker
+            shifts poses a little before it rates them.
+        max_slope: Maximum slope of a range in (2), in m per m, and per m of range for the yaw.
         step: Step of the differences in (2), in m and in rad.
-        level_beams: Number of beams of the 2D scan that a 3D scan is reduced to.
+        level_beams: Number of beams of the 2D scan that is made from a 3D scan.
     """
 
     beam_spacing_rad: float = setting(

@@ -10,7 +10,27 @@ _BYTES = (1.0, 2.0**50)
 
 @dataclass(frozen=True, slots=True)
 class FileLimits(Settings):
-    """The largest files that are read: larger ones are refused before memory is taken."""
+    """Set the largest files that are read; larger ones are refused before memory is taken.
+
+    Attributes:
+        scan_bytes: Size of a file with one scan.
+        scan_set_bytes: Unpacked size of a set of scans (`.npz`).
+        intrinsics_bytes: Size of a file with the intrinsics of a depth camera.
+        depth_pixels: Number of pixels of a depth image.
+        carmen_bytes: Unpacked size of a CARMEN log.
+        carmen_line_bytes: Length of a line of a CARMEN log.
+        carmen_numbers: Number of readings of a CARMEN log.
+        bag_part_bytes: Unpacked size of a chunk of a bag.
+        bag_metadata_bytes: Size of the `metadata.yaml` of a bag.
+        yaml_bytes: Size of a YAML file.
+        plan_bytes: Size of a GeoJSON plan.
+        image_pixels: Number of pixels of a map image.
+        octomap_bytes: Size of an OctoMap.
+        mesh_bytes: Size of a mesh.
+        cloud_bytes: Size of a point cloud.
+        min_resolution_m: Minimum side of a map cell.
+        max_resolution_m: Maximum side of a map cell.
+    """
 
     scan_bytes: int = unvaried(
         64 << 20, unit="bytes", range=_BYTES, raises="larger files are read as one scan")
@@ -58,7 +78,22 @@ class FileLimits(Settings):
 
 @dataclass(frozen=True, slots=True)
 class LogChecks(Settings):
-    """Checks of recorded drives, and the interpretation of CARMEN logs."""
+    """Set the checks of recorded drives, and the interpretation of CARMEN logs.
+
+    Attributes:
+        max_speed_m_s: Speed of odometry above which it counts as a jump.
+        max_hop_m: Distance between two odometry poses that is accepted at any speed.
+        max_mounting_change: Motion of a sensor on the robot up to which it counts as fixed.
+        max_sensor_tilt_deg: Tilt of a 2D sensor up to which it counts as level.
+        max_sweep_s: Duration of the sweep of a 3D lidar up to which the times of its points are
+            used.
+        same_pose: Variation of the mounting in a CARMEN log up to which it counts as fixed.
+        pile_width: Share below the longest reading of a CARMEN log within which a reading counts as
+            the maximum range.
+        min_pile: Minimum number of readings at the maximum range of a CARMEN log.
+        pile_ratio: Minimum ratio of readings at the maximum range to readings just below it.
+        equal_pose: Difference up to which the two poses of a CARMEN line count as equal.
+    """
 
     max_speed_m_s: float = unvaried(
         50.0, unit="m/s", range=(0.1, 1000.0),

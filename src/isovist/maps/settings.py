@@ -9,7 +9,16 @@ from isovist.settings import Settings, setting, unvaried
 
 @dataclass(frozen=True, slots=True)
 class FloorSettings(Settings):
-    """Settings for finding the floor of a 3D map and closing its holes (`floor`)."""
+    """Settings for finding the floor of a 3D map and closing its holes (`floor`).
+
+    Attributes:
+        tile_m: Side of the tiles, each with one height of the floor.
+        min_votes: Minimum number of columns with occupied cells in a tile.
+        quantile: Quantile of the lowest surfaces of the columns that is the height of a tile.
+        max_step_m: Maximum difference in height of neighbouring tiles of one surface.
+        min_surface_share: Minimum size of a surface of the floor, relative to the largest surface.
+        max_hole_m: Distance from visible floor up to which holes are closed.
+    """
 
     tile_m: float = unvaried(
         1.0, unit="m", range=(0.05, 100.0), raises="fewer, larger tiles vote; slopes get coarser")
@@ -29,7 +38,14 @@ class FloorSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class BuildingFloorSettings(Settings):
-    """Settings for separating the floors of a building (`grid3d.building_floors`)."""
+    """Settings for separating the floors of a building (`grid3d.building_floors`).
+
+    Attributes:
+        min_covered_share: Minimum share of the ground of the building that a slab covers.
+        slab_height_m: Height of the window in which the cells of a slab are counted.
+        min_room_m: Minimum height of free room above a slab.
+        min_fill: Minimum number of cells in a level of a slab, relative to its fullest level.
+    """
 
     min_covered_share: float = unvaried(
         0.5, unit="1", range=(0.0, 1.0),
@@ -46,7 +62,17 @@ class BuildingFloorSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class CloudSettings(Settings):
-    """Limits of point clouds as maps, and the size of their cells (`cloud`)."""
+    """Limits of point clouds as maps, and the size of their cells (`cloud`).
+
+    Attributes:
+        min_points: Minimum number of points.
+        max_width_m: Maximum width of a cloud.
+        fine_cell_m: Side of the cells of a dense cloud.
+        usual_cell_m: Side of the cells of other clouds.
+        coarse_cell_m: Maximum side of the cells of a wide cloud.
+        max_cells: Number of cells above which a wide cloud gets larger cells.
+        min_points_per_cell: Median number of points per fine cell at which a cloud is dense.
+    """
 
     min_points: int = unvaried(
         100, unit="1", range=(1, 1e9), raises="larger clouds are refused as too small")
@@ -67,7 +93,12 @@ class CloudSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class MappingSettings(Settings):
-    """Settings for making a 2D map from scans at known poses (`grid2d.mapping`)."""
+    """Settings for making a 2D map from scans at known poses (`grid2d.mapping`).
+
+    Attributes:
+        resolution_m: Side of a cell.
+        occupied_share: Minimum share of hits, among hits and misses, of an occupied cell.
+    """
 
     resolution_m: float = unvaried(
         0.05, unit="m", range=(0.001, 10.0), raises="cells are larger; less memory, less detail")

@@ -13,10 +13,11 @@ class SilhouetteSettings(Settings):
     """Division of integrals over silhouettes (`descriptor.silhouette`).
 
     Attributes:
-        first_panel_rad: Longest first panel of an edge, as seen from the point.
-        tolerance: Error allowed in a panel, relative to the sum over all panels.
-        max_halvings: Most halvings of a panel.
-        max_halvings_exact: Most halvings of a panel with the exact quadrature of a mesh.
+        first_panel_rad: Maximum length of the first panels of an edge, as seen from the point.
+        tolerance: Maximum error of a panel, relative to the sum over all panels.
+        max_halvings: Maximum number of halvings of a panel.
+        max_halvings_exact: Maximum number of halvings of a panel with the exact quadrature of a
+            mesh.
         min_tolerance_exact: Smallest tolerance with the exact quadrature of a mesh.
     """
 
@@ -48,13 +49,14 @@ class GrazingSettings(Settings):
     """Selection of the faces of a mesh that are integrated by area (`descriptor.grazing`).
 
     Attributes:
-        max_cosine: Faces with a smaller |n·θ| are integrated by area.
-        min_width: Narrower faces are left to the sum over directions.
+        max_cosine: Cosine of the angle between normal and direction below which a face is
+            integrated by area.
+        min_width: Width of a face below which it is integrated by the sum over directions.
         triangle_width: Width of the triangles that a face is cut into.
     """
 
     max_cosine: float = setting(
-        0.3, unit="|n·θ|", range=(0.0, 1.0), raises="more faces are cut: slower, more accurate",
+        0.3, unit="1", range=(0.0, 1.0), raises="more faces are cut: slower, more accurate",
         evidence="tests/paper/test_silhouette.py",
     )  # fmt: skip
     min_width: float = setting(
@@ -87,7 +89,7 @@ class MetricSettings(Settings):
 
     Attributes:
         min_alias_distance: Smallest distance between a node and its alias.
-        neighbours: Nearest nodes in d that are compared.
+        neighbours: Number of nearest nodes in d that are compared.
     """
 
     min_alias_distance: float = setting(
@@ -102,18 +104,18 @@ class MetricSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class LocalizerSettings(Settings):
-    """Numbers of the paper's localizer (`localizer`, `static`).
+    """Settings of the localizer of the paper (`localizer`, `static`).
 
     Attributes:
-        full_view_share: A scan that sees this share of every channel sees all around.
-        bound_radius: Radius of the ball in which a bound is claimed.
-        max_steps: Most accepted steps of Gauss–Newton.
-        trust_radius_m: Longest step of Gauss–Newton.
-        difference_m: Half-width of central differences; at least the side of a cell.
+        full_view_share: Share of every channel that a scan must see to count as a full view.
+        bound_radius: Radius of the ball in which a bound is valid.
+        max_steps: Maximum number of accepted steps of Gauss–Newton.
+        trust_radius_m: Maximum length of a step of Gauss–Newton.
+        difference_m: Half-width of central differences, at least the side of a cell.
         bin_deg: Side of a bin of directions of a 3D scan.
-        rays_3d: Rays of the sum that describes a place in 3D.
-        min_common_share: A node is compared if it knows this share of the observed channels.
-        truncation: Differences of a channel count up to this size in the truncated norm.
+        rays_3d: Number of rays of the sum that describes a place in 3D.
+        min_common_share: Share of the observed channels that a node must know to be compared.
+        truncation: Maximum difference of a channel in the truncated norm.
     """
 
     full_view_share: float = setting(
@@ -185,9 +187,9 @@ class TrajectorySettings(Settings):
     """Selection of candidate starts of a trajectory (`dynamic.trajectory_localizer`).
 
     Attributes:
-        arm_m: Length that turns a heading in rad into m.
-        candidates: Places of the first scan that are compared with the whole trajectory.
-        finalists: Candidates that are fitted to the whole trajectory.
+        arm_m: Length that is equivalent to 1 rad of heading.
+        candidates: Number of places of the first scan that are compared with the whole trajectory.
+        finalists: Number of candidates that are fitted to the whole trajectory.
         min_separation_m: Smallest distance between candidates.
         min_separation_deg: Smallest turn between candidates at one place.
         min_free_share: Share of the places of a trajectory that must be free.
@@ -224,9 +226,9 @@ class StartFitSettings(Settings):
     """Fit of the start of a trajectory to walls (`dynamic.start_fit`).
 
     Attributes:
-        max_rounds: Most repetitions of the last fit.
-        rest_m: A start that moves less is at rest.
-        rest_rad: A start that turns less is at rest.
+        max_rounds: Maximum number of repetitions of the last fit.
+        rest_m: Motion of a start below which the fit has converged.
+        rest_rad: Rotation of a start below which the fit has converged.
         guess_offset_m: Distance of the four further guesses around each guess.
     """
 
@@ -254,8 +256,8 @@ class CertificateSettings(Settings):
 
     Attributes:
         difference_share: Step of the differences, relative to the radius of the ball.
-        channels: Directions of the basis.
-        rays_per_beam: Rays through the map for each beam of a 2D scan.
+        channels: Number of directions of the basis.
+        rays_per_beam: Number of rays through the map for each beam of a 2D scan.
     """
 
     difference_share: float = setting(
@@ -278,9 +280,9 @@ class SteeringSettings(Settings):
     """Rating of a leg (`dynamic.steering`).
 
     Attributes:
-        observations: Observations on a leg.
-        rays_3d: Rays of the sum that describes a place in 3D.
-        wall_step_m: Steps in which a leg is checked for walls.
+        observations: Number of observations on a leg.
+        rays_3d: Number of rays of the sum that describes a place in 3D.
+        wall_step_m: Distance between the points of a leg that are checked for walls.
     """
 
     observations: int = setting(
@@ -303,8 +305,8 @@ class BasisFitSettings(Settings):
 
     Attributes:
         sharpness: β of the smooth minimum of distances.
-        difference_m: Half-width of central differences; at least the side of a cell.
-        clearance_m: Free space that a place needs around it.
+        difference_m: Half-width of central differences, at least the side of a cell.
+        clearance_m: Minimum distance of a place from walls.
     """
 
     sharpness: float = setting(

@@ -11,10 +11,10 @@ class TextSettings(Settings):
     """Set the length of reports, and the smallest difference between two surveys.
 
     Attributes:
-        max_regions: Largest number of regions of a proof in JSON; `count` has how many there are.
-        max_areas: Largest number of weak areas in the text and the picture of a survey.
-        share_classes: Number of classes of the unique share in GeoJSON, all equally wide.
-        min_standard_errors: Smallest difference of two sensors that is called a difference.
+        max_regions: Maximum number of regions of a proof in JSON; `count` is the number of all.
+        max_areas: Maximum number of weak areas in the text and the picture of a survey.
+        share_classes: Number of classes of equal width of the unique share in GeoJSON.
+        min_standard_errors: Minimum difference of two sensors that is reported as one.
     """
 
     max_regions: int = setting(
@@ -53,14 +53,14 @@ class FigureSettings(Settings):
 
     Attributes:
         dpi: Resolution of a picture.
-        min_wall_px: Width of the thinnest wall that is drawn.
-        isovist_rays: Number of rays that outline what a sensor sees on a grid map.
-        min_close_view_m: Smallest reach of the close view around a pose.
-        max_close_view_m: Largest reach of the close view around a pose.
+        min_wall_px: Minimum width of a wall in a picture.
+        isovist_rays: Number of rays that outline the visible region on a grid map.
+        min_close_view_m: Minimum reach of the close view around a pose.
+        max_close_view_m: Maximum reach of the close view around a pose.
         robot_in_plan: Length of a robot on the plan.
         robot_in_close_view: Length of a robot in a close view.
-        max_strokes: Largest number of strokes that show the weakest direction.
-        stroke_share: Strokes are drawn where a smaller share of answers is unique.
+        max_strokes: Maximum number of strokes that show the weakest direction.
+        stroke_share: Share of unique answers below which strokes are drawn.
     """
 
     dpi: int = setting(
@@ -183,11 +183,11 @@ class DriveFigureSettings(Settings):
 
     Attributes:
         panels: Number of moments in a picture.
-        max_frames: Largest number of frames of an animation.
+        max_frames: Maximum number of frames of an animation.
         frame_s: Duration of a frame.
         end_frame_s: Duration of the first and the last frame.
-        min_opacity: Smallest opacity of a rival.
-        same_place_m: A place of the start is still possible if an estimate is this close.
+        min_opacity: Minimum opacity of a rival.
+        same_place_m: Distance to an estimate up to which a place of the start is still possible.
     """
 
     panels: int = setting(

@@ -9,7 +9,23 @@ from isovist.settings import Settings, unvaried
 
 @dataclass(frozen=True, slots=True)
 class GroundSettings(Settings):
-    """Settings for finding the ground in a 3D scan (`levelling`)."""
+    """Settings for finding the ground in a 3D scan (`levelling`).
+
+    Attributes:
+        patch_m: Side of the patches that the view from above is divided into.
+        max_height_m: Height above the sensor up to which returns are used.
+        min_depth_m: Minimum depth of the ground below the sensor.
+        max_distance_m: Horizontal distance up to which returns are used.
+        max_residual_m: Maximum distance of a patch of the ground from the plane.
+        max_slope_deg: Maximum slope of the ground.
+        max_rise_m: Maximum difference in height within a patch of the ground.
+        flat_share: Share of the returns of a patch that must lie within `max_rise_m`.
+        planes: Number of random planes that are tried.
+        min_patches: Minimum number of patches on the ground.
+        max_share_below: Maximum share of returns below the ground.
+        min_share: Minimum share of the patches on the ground.
+        min_tilt_deg: Tilt below which a scan counts as level.
+    """
 
     patch_m: float = unvaried(
         0.5, unit="m", range=(0.01, 10.0), raises="fewer, larger patches of ground")
@@ -46,7 +62,22 @@ class GroundSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class PlaneSettings(Settings):
-    """Settings for finding planes that tell the vertical of a 3D scan (`planes`)."""
+    """Settings for finding planes that show the vertical of a 3D scan (`planes`).
+
+    Attributes:
+        vote_spacing_deg: Angle between two returns that vote for a plane.
+        neighbour_spacing_deg: Angle between the returns of the patch around a voting return.
+        neighbours: Number of returns in a patch.
+        max_variance_ratio: Maximum ratio of the smallest to the middle variance of a flat patch,
+            and minimum ratio of the middle to the largest.
+        min_cosine: Cosine of the angle of incidence below which votes weigh no more.
+        same_plane_deg: Maximum angle between the normals of one plane.
+        max_planes: Maximum number of planes.
+        min_vote_share: Minimum share of the votes for a plane.
+        max_walls: Number of the largest planes whose pairs may be walls.
+        min_wall_sine: Minimum sine of the angle between two walls.
+        same_direction_deg: Angle up to which two directions count as one.
+    """
 
     vote_spacing_deg: float = unvaried(
         4.0, unit="°", range=(0.1, 45.0), raises="fewer returns vote")
@@ -76,7 +107,14 @@ class PlaneSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class StationarySettings(Settings):
-    """Settings for detecting a robot at rest and merging its scans (`stationary`)."""
+    """Settings for detecting a robot at rest and merging its scans (`stationary`).
+
+    Attributes:
+        max_variation_m: Maximum variation of the ranges of a robot at rest.
+        min_return_share: Minimum share of the scans with a return in a direction.
+        min_agreement: Minimum share of the directions whose range has not changed.
+        max_scans: Maximum number of scans that are merged.
+    """
 
     max_variation_m: float = unvaried(
         0.2, unit="m", range=(0.0, 10.0),
@@ -93,7 +131,12 @@ class StationarySettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class DepthSettings(Settings):
-    """Depths that show that an image is in its right unit (`depth`)."""
+    """Median depths at which an image has the right unit (`depth`).
+
+    Attributes:
+        min_median_m: Minimum median depth.
+        max_median_m: Maximum median depth.
+    """
 
     min_median_m: float = unvaried(
         0.05, unit="m", range=(0.0, 1000.0), raises="images of near things are refused")
@@ -103,7 +146,11 @@ class DepthSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class SimulationSettings(Settings):
-    """Settings of simulated scans (`models.simulate`)."""
+    """Settings of simulated scans (`models.simulate`).
+
+    Attributes:
+        tries_per_scan: Maximum number of random poses for each scan.
+    """
 
     tries_per_scan: int = unvaried(
         100, unit="1", range=(1, 1_000_000),

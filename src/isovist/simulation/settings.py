@@ -11,7 +11,22 @@ _NOT_VARIED = "not varied"
 
 @dataclass(frozen=True, slots=True)
 class RobotSettings(Settings):
-    """A simulated robot that explores: how large it is, how it moves, and when it gives up."""
+    """Set the size and the motion of a simulated robot that explores, and when it gives up.
+
+    Attributes:
+        radius_m: Radius of the robot.
+        start_clearance_m: Minimum distance of a random start from walls.
+        max_stride_m: Maximum distance between two scans.
+        max_turn_rad: Maximum angle between two scans of a turn on the spot.
+        max_drive_angle_rad: Direction of a goal above which the robot turns on the spot first.
+        leg_m: Maximum length of a drive before the next proposal.
+        min_leg_m: Length of a drive below which the robot is stuck.
+        max_turns: Maximum number of turns on the spot in a row.
+        min_free_m: Minimum free distance in the direction of a random drive.
+        direction_tries: Maximum number of random directions for a random drive.
+        max_scans_per_m: Number of scans after which the robot gives up.
+        probe_beams: Number of beams for the choice of random starts.
+    """
 
     radius_m: float = setting(
         0.15, unit="m", range=(0.01, 10.0), raises="fewer passages are wide enough",

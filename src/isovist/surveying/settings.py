@@ -15,15 +15,16 @@ SITES = "benchmarks.survey on the maps of BENCHMARK.md, other poses; not varied 
 
 @dataclass(frozen=True, slots=True)
 class VisibilitySettings(Settings):
-    """Set what a sensor is taken to see from the nodes.
+    """Set the model of the view of a sensor from the nodes.
 
     Attributes:
-        headings: Number of headings of a sensor that does not see all around.
-        step_m: Step of the differences in (1) of `surveying.views2d`, less than the room that every
-            node has.
+        headings: Number of headings for a sensor whose view is not a full circle.
+        step_m: Step of the differences in (1) of `surveying.views2d`, less than the free space
+            around each node.
         channels: Number of directions of the basis in (1), in 2D.
-        max_views: Number of views that are compared with the nodes, at all headings together.
-        neighbours: Number of nearest views among which a node looks for one in sight.
+        max_views: Number of views that are compared with the nodes, over all headings.
+        neighbours: Number of nearest views among which one in the line of sight of a node is
+            searched.
     """
 
     headings: int = setting(
@@ -50,16 +51,16 @@ class VisibilitySettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class AliasSettings(Settings):
-    """Set which places count as similar: `surveying.aliases`.
+    """Set the conditions under which places count as similar (`surveying.aliases`).
 
     Attributes:
-        min_distance_m: Distance from which on a node is another place.
-        min_turn_rad: Turn from which on the same node is another place.
-        min_similarity: Similarity (1) from which on another place is an alias.
+        min_distance_m: Distance at which a node counts as another place.
+        min_turn_rad: Rotation at which the same node counts as another place.
+        min_similarity: Similarity (1) at which another place is an alias.
         max_nodes: Number of nodes that a view is compared with.
         channels_per_group: Number of channels that are averaged for a rough comparison.
         shortlist: Number of nodes that are compared in full after the rough comparison.
-        refined: Number of nodes of the shortlist whose neighbours are compared, too.
+        refined: Number of nodes of the shortlist whose neighbours are compared too.
     """
 
     min_distance_m: float = setting(
@@ -94,13 +95,13 @@ class AliasSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class SamplingSettings(Settings):
-    """Set how many simulated scans are located.
+    """Set the number of simulated scans.
 
     Attributes:
-        min_scans: Number of scans before a survey may end; in 3D, where a search takes longest,
-            the number of all scans.
-        batch: Number of scans between two looks at the standard error.
-        max_scans: Number of scans after which a survey ends.
+        min_scans: Minimum number of scans; in 3D, where a search takes longest, the number of
+            scans.
+        batch: Number of scans between two computations of the standard error.
+        max_scans: Maximum number of scans.
         max_nodes: Number of nodes above which fewer scans are simulated, since a search takes
             longer.
         max_error: Standard error of the share of unique answers at which a survey ends.
@@ -130,14 +131,14 @@ class SamplingSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class PredictionSettings(Settings):
-    """Set how answers are carried over to all nodes: `surveying.predict`.
+    """Set the prediction of answers at all nodes (`surveying.predict`).
 
     Attributes:
         ridge: Ridge on β of (1), per squared standard deviation of its measure.
         cost_offset: Offset c₀ of (1), in log(1 + r).
         mu_offset_per_m: Offset μ₀ of (1).
         width_m: Width of the kernel K of (2).
-        shrinkage: Number m of scans in (2) that pull a correction to zero.
+        shrinkage: Number m of scans in (2), which shrinks corrections towards zero.
         folds: Number of parts of the scans, each predicted from the others, for the standard error.
     """
 
@@ -169,14 +170,14 @@ class PredictionSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class AreaSettings(Settings):
-    """Set which areas a survey lists, and why: `surveying.areas`.
+    """Set the selection of the areas that a survey lists (`surveying.areas`).
 
     Attributes:
-        max_unique_share: Share of unique answers below which a node is bad.
-        min_headings_share: Share of the headings that must see too little, or slide, for that to be
-            the reason.
-        axis_blocks: Largest angle between an alias and the weakest direction for a place that
-            slides, in blocks of a scan.
+        max_unique_share: Share of unique answers below which a node belongs to an area.
+        min_headings_share: Minimum share of headings with too few walls, or with an uncertain
+            position, for this to be the reason.
+        axis_blocks: Maximum angle between the weakest direction and the direction to an alias that
+            is a shift along it.
     """
 
     max_unique_share: float = setting(

@@ -7,7 +7,20 @@ from isovist.settings import Settings, setting
 
 @dataclass(frozen=True, slots=True)
 class NodeSettings(Settings):
-    """When the node waits for odometry, and what it takes as evidence about other programs."""
+    """Set how the node uses odometry, poses of a user, and poses of other systems.
+
+    Attributes:
+        max_waiting_scans: Maximum number of scans that wait for their odometry.
+        max_scans_without_odometry: Number of waiting scans at which a scan is answered without
+            odometry.
+        odometry_poses: Number of odometry poses that are stored.
+        max_odometry_gap_s: Maximum time between a scan and the odometry pose that is used for it.
+        min_prior_radius_m: Minimum radius of the search around a pose that a user set.
+        min_prior_tolerance_rad: Minimum tolerance of the search around a heading that a user set.
+        min_equal_cells: Share of equal cells at which a map on the topic is one of several maps.
+        disagreements_to_correct: Number of scans in a row that must disagree with the pose of
+            another system before that system is corrected.
+    """
 
     max_waiting_scans: int = setting(
         200, unit="1", range=(1, 100_000), raises="more scans wait for late odometry",

@@ -10,23 +10,24 @@ class Limits(Settings):
     """Limit the sizes, counts and times of requests to the server and the studio.
 
     Attributes:
-        max_scan_bytes: Size of a request with a scan.
-        max_upload_bytes: Size of an upload: a map, and in the studio also a log.
-        max_json_bytes: Size of a JSON request to the studio.
-        max_files: Number of files in an upload.
-        max_waiting: Number of requests that wait for an answer.
-        max_batch: Number of requests that a worker gets at a time.
+        max_scan_bytes: Maximum size of a request with a scan.
+        max_upload_bytes: Maximum size of an upload: a map, and in the studio also a log.
+        max_json_bytes: Maximum size of a JSON request to the studio.
+        max_files: Maximum number of files in an upload.
+        max_waiting: Maximum number of requests that wait for an answer.
+        max_batch: Maximum number of requests that a worker gets at a time.
         batch_s: Expected work time of a batch that a worker gets.
-        answer_timeout_s: Time from the last byte of a request to its answer.
-        max_connections: Number of open connections; above it, the longest idle one is closed.
-        idle_timeout_s: Time that a connection may be open without a request.
-        body_timeout_s: Time from the head of a request to its last byte.
-        proof_budget_s: Time of a proof.
-        max_sessions: Number of tracked robots.
+        answer_timeout_s: Maximum time from the last byte of a request to its answer.
+        max_connections: Maximum number of open connections; above it, the longest idle one is
+            closed.
+        idle_timeout_s: Maximum time that a connection may be open without a request.
+        body_timeout_s: Maximum time from the head of a request to its last byte.
+        proof_budget_s: Maximum time of a proof.
+        max_sessions: Maximum number of tracked robots.
         session_timeout_s: Time without an update after which a robot is forgotten.
-        max_stored_maps: Number of uploaded maps that the studio keeps.
-        max_stored_scans: Number of uploaded scans that the studio keeps.
-        max_stored_logs: Number of uploaded logs, and of libraries, that the studio keeps.
+        max_stored_maps: Maximum number of uploaded maps that the studio keeps.
+        max_stored_scans: Maximum number of uploaded scans that the studio keeps.
+        max_stored_logs: Maximum number of uploaded logs, and of libraries, that the studio keeps.
         retry_after_s: Time after which a refused client may try again.
     """
 
