@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shutil
-import socket
 import threading
 from base64 import b64encode
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ import pytest
 import uvicorn
 from tests.support.sites import PLANE, SPACE
 
-from isovist.apps import STATIC, Access, Named, SessionStore, Site, drive, studio_app
+from isovist.apps import STATIC, Access, Named, SessionStore, Site, drive, listen, studio_app
 
 FLAGS = (
     "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
@@ -63,8 +62,7 @@ def running(first="plane", host="127.0.0.1", token=None):
     store.sites.add("plane", Site("plane", PLANE.atlas, PLANE.world), is_pinned=True)
     store.sites.add("space", Site("space", SPACE.atlas, SPACE.world), is_pinned=True)
     access = Access(host, () if token is None else (token,), in_page=True)
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
+    listener = listen("127.0.0.1", 0)  # who asks before the server runs waits for it
     config = uvicorn.Config(studio_app(store, access, first), log_level="warning", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
