@@ -36,7 +36,7 @@ ErrorCode = Literal[
 
 
 def one_line(text: str) -> str:
-    """Make a text fit for a terminal: escape what cannot be printed, cut what is endless."""
+    """Make a text fit for a terminal: escape unprintable characters, shorten long texts."""
     if len(text) > MAX_LENGTH:
         text = f"{text[: MAX_LENGTH // 2]} … {text[-MAX_LENGTH // 2 :]}"
     if text.isprintable():
@@ -133,7 +133,7 @@ class TopicChoiceError(InputError):
     topics: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """Return what programs read, ready for JSON."""
+        """Return text, code, field and topics as a dictionary, ready for JSON."""
         return {**super().to_dict(), "topics": list(self.topics)}
 
 

@@ -48,9 +48,9 @@ def modules_of(package: str) -> dict[str, str]:
 
 
 class EarlierNames:
-    """A finder of modules by their earlier names, which reads their table only when asked.
+    """A finder of modules by their earlier names, whose table is read on demand.
 
-    It stands before the finder of files: to that one, a folder without code is a module, and a
+    It must come before the finder of files, which takes a folder without code for a module.  A
     checkout of an earlier version leaves such folders behind, with a `__pycache__` in them.
     """
 

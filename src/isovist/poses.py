@@ -155,7 +155,7 @@ class Pose(_Rigid):
 
     @classmethod
     def _of(cls, rows: FloatArray) -> "Pose":
-        """From rows that nobody else holds, shape (..., 3)."""
+        """Make a pose from rows of coordinates, shape (..., 3), without a copy."""
         pose = object.__new__(cls)
         object.__setattr__(pose, "vector", readonly(rows))
         return pose
@@ -472,7 +472,7 @@ def _single(x: float, y: float, yaw: float) -> Pose:
 
 
 def _index(index: Any) -> tuple[Any, ...]:
-    """The index with the coordinates kept whole."""
+    """Return an index into an array of poses as one into its rows of coordinates."""
     return (*(index if isinstance(index, tuple) else (index,)), slice(None))
 
 

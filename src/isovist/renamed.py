@@ -76,7 +76,7 @@ class Row(NamedTuple):
         return self.new
 
     def refuse(self) -> NoReturn:
-        """Raise an error that says what to use instead."""
+        """Raise an error that names the replacement."""
         raise RemovedNameError.about(self.name, f"was removed. {self.reason}", code="renamed")
 
 
@@ -306,7 +306,7 @@ def _with_keywords(function: Any, rows: dict[str, Row]) -> Any:
 
 
 def _numbers(row: Row, value: Any) -> Sequence[Any]:
-    """Return the values of today's settings that an earlier one stands for."""
+    """Return the values of the new settings that replace an earlier one."""
     names = (row.new or "").split(", ")
     if len(names) == 1:
         return (value,)
@@ -337,7 +337,7 @@ class OldAttribute:
 
 
 def moved(module: str, name: str) -> Any:
-    """Import what an older method needs from a room that its own room does not import."""
+    """Import something for an older method, from a room that its own room does not import."""
     return getattr(import_module(module), name)
 
 
@@ -409,7 +409,7 @@ def _with_todays_options(words: list[str]) -> Iterator[str]:
 
 
 def _words_after(old: str, words: list[str]) -> list[str] | None:
-    """Return the words besides an earlier command and its option; `None` if they are others."""
+    """Return the other words of a line with an earlier command and option, or `None`."""
     command, dash, option = old.partition(" -")
     verbs, options = command.split(), f"-{option}".split() if dash else []
     rest = words[len(verbs) :]

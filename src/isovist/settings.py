@@ -118,7 +118,7 @@ class Settings:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
-        """Build settings from what `to_json` returned.
+        """Build settings from the result of `to_json`.
 
         Settings that have other names now are read as well.
 

@@ -166,7 +166,7 @@ def map_of(log: "ScanSet", index: IntArray) -> OccupancyMap:
 
 
 def _is_mapped(world: OccupancyMap, log: "ScanSet", index: IntArray) -> BoolArray:
-    """Return whether the map shows what each scan saw, at the logged pose."""
+    """Return whether the map contains the view of each scan at its logged pose."""
     from scipy.ndimage import distance_transform_edt
 
     distance = distance_transform_edt(world.cells != Cell.OCCUPIED) * world.resolution

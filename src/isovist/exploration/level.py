@@ -53,7 +53,7 @@ class Level:
         return cls(bare_walls(atlas.world), floor_levels(atlas.world), low, curb, beams)
 
     def plans(self, world: VoxelMap) -> tuple[OccupancyMap, PlaneAtlas]:
-        """Return a 2D map of what blocks the robot, and a 2D atlas at the height of its sensor."""
+        """Return a 2D map of the obstacles, and a 2D atlas at the height of the sensor."""
         side, base = world.resolution, world.corner[2]
         middles = base + (np.arange(world.shape[0])[:, None, None] + 0.5) * side - self.floor
         body = (middles > self.curb) & (middles <= self.height + 0.5 * side)
@@ -67,7 +67,7 @@ class Level:
         return plans[0], atlas
 
     def stand(self, pose: Pose) -> Pose3:
-        """Return the sensor pose T_world_sensor of a robot that stands on the floor."""
+        """Return the sensor pose T_world_sensor of a robot on the floor."""
         x, y = ((pose.position - self.walls.corner[:2]) / self.walls.resolution).astype(np.int64)
         rows, columns = self.floor.shape
         at = np.clip(y, 0, rows - 1), np.clip(x, 0, columns - 1)

@@ -26,7 +26,7 @@ NEIGHBOURS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathTree:
-    """The shortest paths from a robot, as a tree of views.  View 0 is where it stands.
+    """The shortest paths from a robot, as a tree of views; view 0 is at the robot.
 
     Attributes:
         poses: (x, y, heading) of the views in the frame of the robot, in m and rad, nearest

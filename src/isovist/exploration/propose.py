@@ -274,7 +274,7 @@ def _novelty(tracker: Tracker, tree: PathTree) -> FloatArray:
 
 
 def _transported(situation: Situation, poses: Pose) -> FloatArray:
-    """Return AᵀHA, what scans at other poses tell about the present pose, shape (…, 3, 3)."""
+    """Return AᵀHA, the information of scans at other poses about the current pose, (…, 3, 3)."""
     sensor = situation.rivals.poses[0] @ situation.scan.T_robot_sensor
     H = situation.foresight.information(poses, situation.tracker.localization.model.noise)
     A = np.broadcast_to(np.eye(3), H.shape).copy()

@@ -51,7 +51,7 @@ class BodySettings(Settings):
 
     @property
     def standing_clearance_m(self) -> float:
-        """The clearance that a robot needs where it stands, in m."""
+        """The clearance in m that a robot needs at its own position."""
         return self.radius_m * self.standing_share
 
 

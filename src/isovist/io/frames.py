@@ -110,7 +110,7 @@ class Frames:
         return T
 
     def _constant_link(self, parent: str, child: str) -> Pose3:
-        """Return the first transform of a link, after a check that all others agree with it."""
+        """Return the transform of a link, after a check that it is constant."""
         _, poses = self._link(parent, child)
         first, limit = poses[0], CHECKS.max_mounting_change
         # 1 − cos(θ/2) of a turn by θ; a quaternion and its negative are the same rotation.

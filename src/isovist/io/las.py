@@ -20,7 +20,7 @@ _EXTENDED = 60  # of an extended one
 
 @dataclass(frozen=True, slots=True)
 class LasHeader:
-    """The numbers of a LAS header that tell the size of the content.
+    """The numbers of a LAS header that determine the size of the content.
 
     Attributes:
         packed: Whether the points are compressed.

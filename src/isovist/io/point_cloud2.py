@@ -80,7 +80,7 @@ def _fields(path: Path, message: Any) -> dict[str, NDArray[Any]]:
 
 
 def _returns(fields: dict[str, NDArray[Any]]) -> tuple[FloatArray, BoolArray]:
-    """Return the points, shape (n, 3), and which of them are returns."""
+    """Return the points, shape (n, 3), and a mask of the valid returns."""
     points = np.stack([fields[name].astype(np.float64) for name in "xyz"], axis=1)
     return points, np.asarray(np.isfinite(points).all(axis=1) & points.any(axis=1))
 

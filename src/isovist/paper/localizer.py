@@ -312,7 +312,7 @@ class PaperLocalizer:
         return _answer(pose, nodes, solution, 1e-9, bounds)
 
     def _check_vector(self, observation: ArrayLike, heading: float | None) -> FloatArray:
-        """Return a given F, shape (n,); refuse what cannot be located."""
+        """Check a given F, shape (n,), and return it as floats."""
         if len(self.descriptors) > 1:
             raise InputError("Stacked signals need a scan; give F of one signal.", code="conflict")
         F_obs = as_floats("observation", observation, (len(self.basis),))

@@ -53,7 +53,7 @@ def proof_json(proof: Proof) -> dict[str, Any]:
 
 
 def proof_text(proof: Proof) -> str:
-    """Return one line that says what a proof shows."""
+    """Return the result of a proof in one line."""
     if not proof.complete:
         return "not complete: the search was given up, and nothing is claimed. Try --budget."
     if proof.unique:

@@ -79,7 +79,7 @@ def _camera(intrinsics: ArrayLike, shape: tuple[int, ...]) -> tuple[float, float
 
 
 def _check_unit(depth: FloatArray, raw: NDArray[Any]) -> None:
-    """Check that the depths are plausible in the unit that their type stands for."""
+    """Check that the depths are plausible in the unit that belongs to their type."""
     valid = depth[np.isfinite(depth) & (depth > 0.0)]
     if valid.size == 0:
         raise InputError(

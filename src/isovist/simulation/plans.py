@@ -64,7 +64,7 @@ Random = np.random.Generator
 
 
 def office(random: Random) -> Sketch:
-    """Draw an office: rooms of many sizes along corridors, each with columns of its own."""
+    """Draw an office: rooms of many sizes along corridors, each with different columns."""
     floor = draw_floor(int(random.integers(1 << 31)), float(random.uniform(18.0, 36.0)), 2)
     sketch = Sketch(floor.outline[2], list(floor.walls))
     sketch.doors = [(x, y, x + DOOR, y) for x, y in floor.doors]

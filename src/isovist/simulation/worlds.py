@@ -71,7 +71,7 @@ def draw_floor(seed: int, length: float, rows: int) -> "Drawing":
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A room of a floor, with the range of its own walls and columns in the drawing.
+    """A room of a floor, with the range of its walls and columns in the drawing.
 
     Attributes:
         sides: Lowest and highest x, lowest and highest y, in m.

@@ -301,7 +301,7 @@ def check_folder(path: PathLike) -> list[str]:
 
 
 def _read(place: Location) -> tuple[Manifest, dict[str, Array], list[FileError]]:
-    """Return the manifest, the valid arrays, and the errors of the others, all of one moment."""
+    """Return the manifest, the valid arrays and the errors of the others, all of one version."""
     for _ in range(_ATTEMPTS):
         data = place.manifest()
         manifest = Manifest.decode(data, f"{place.name}/{MANIFEST}")

@@ -44,7 +44,7 @@ class Area:
 
 
 def reasons(visibility: Visibility) -> IntArray:
-    """Return what would be wrong with each node, as its place in `Reason`, shape (N,).
+    """Return why each node could not be localized, as an index of `Reason`, shape (N,).
 
     A node sees too little where it has too few witnesses at half of its headings.  It slides where
     the fit is loose at half of its headings, or where its alias lies in sight, along the weakest

@@ -28,7 +28,7 @@ def lattice_of(atlas: Atlas) -> IntArray:
 
 
 def shares_of_columns(atlas: Atlas, nodes: IntArray) -> FloatArray:
-    """Return the share of its column that each node stands for, shape (k,).
+    """Return 1 over the number of nodes in the column of each node, shape (k,).
 
     It is 1 in 2D.
     """

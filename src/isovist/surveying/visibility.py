@@ -33,7 +33,7 @@ class Visibility:
 
     @classmethod
     def of(cls, plan: SurveyPlan, progress: Progress) -> "Visibility":
-        """Compute what the sensor sees from the nodes of a plan.
+        """Compute the views of the sensor from the nodes of a plan.
 
         Raises:
             InputError: If it sees no wall from any node.

@@ -142,7 +142,7 @@ def main() -> None:
 
 
 def _system_text(error: OSError) -> str:
-    """Return what the operating system does not allow, and with which file."""
+    """Return the error text of the operating system, with the file it is about."""
     if error.strerror is None:
         return str(error)
     file = "" if error.filename is None else f"{str(error.filename)[:200]}: "
@@ -150,7 +150,7 @@ def _system_text(error: OSError) -> str:
 
 
 def _usage_text(error: Any) -> str:
-    """Return what is wrong with a command line, and which help to read."""
+    """Return the error text for a wrong command line, with the help command to read."""
     command = error.ctx.command_path if error.ctx else "isovist"
     parameter = getattr(error, "param", None)
     if getattr(parameter, "param_type_name", "") == "argument" and not error.message:

@@ -34,7 +34,7 @@ class MapFrames:
         self._maps: Mapping[str, Any] = {}
 
     def set_maps(self, maps: AnyMaps) -> None:
-        """Replace the named maps, and forget which of them is loaded."""
+        """Replace the named maps; none of them is loaded at first."""
         self._maps = maps if isinstance(maps, Mapping) else {}
         self.name = None
         if self.frame in self._maps:

@@ -212,7 +212,7 @@ class Node(Publisher):
         return True, "The pose is forgotten; the next scan is searched on the whole map."
 
     def _use_atlas(self, atlas: AnyMaps) -> None:
-        """Use another atlas, or others, from an unknown pose."""
+        """Switch to other maps, with an unknown pose."""
         if atlas is not self._atlas:
             self.map_frames.set_maps(atlas)
             warm_up(atlas)
@@ -245,7 +245,7 @@ class Node(Publisher):
             self._use_atlas(self._atlas)
 
     def _missing(self, needs_odometry: bool) -> tuple[InputReason, str] | None:
-        """Return what is missing to answer a scan, as a code and in words."""
+        """Return the input that is missing to answer a scan, as a code and in words."""
         if self._atlas is None:
             text = f"No map has arrived yet on {self.parameters.map}."
             return InputReason.NO_MAP, text

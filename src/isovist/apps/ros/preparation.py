@@ -23,7 +23,7 @@ log = logging.getLogger("isovist.ros")
 
 
 def map_digest(world: OccupancyMap) -> str:
-    """Return a hash of what a map shows, which does not depend on its time stamp."""
+    """Return a hash of the content of a map, which does not depend on its time stamp."""
     geometry = f"{world.cells.shape} {world.resolution} {world.origin.vector.tolist()}"
     return hashlib.sha256(geometry.encode() + world.cells.tobytes()).hexdigest()
 

@@ -120,7 +120,7 @@ def odometry_of(fields: Fields) -> AnyPose | None:
 
 
 def pose_of(fields: Fields) -> AnyPose:
-    """Return the pose that a request asks to check."""
+    """Return the pose to check from a request."""
     row = fields.row("pose", "x, y, yaw] or [x, y, yaw, z", 3, 4)
     return iv.Pose(*row) if len(row) == 3 else iv.Pose3(*row)
 

@@ -106,7 +106,7 @@ def uvicorn_config(server: "Server", max_connections: int) -> "uvicorn.Config":
 
 
 def access_of(options: ServeOptions) -> "Access":
-    """Return who may send requests; others than this machine need a token."""
+    """Return the permission to send requests; other machines need a token."""
     from isovist.apps.web import LOOPBACK, Access
 
     tokens = () if options.token_file is None else read_tokens(options.token_file)

@@ -117,7 +117,7 @@ def estimate_scene(estimate: iv.Estimate) -> dict[str, Any]:
 
 
 def answer_scene(maps: AnyMaps, scan: AnyScan, answer: iv.Answer) -> dict[str, Any]:
-    """Return the ends of beams in the robot frame, and which of them fit or refute each estimate.
+    """Return the ends of beams in the robot frame, and their evidence about each estimate.
 
     `fits` has a string per estimate with a letter per beam: "1" if the beam fits, else "0".
     `refutes` has "-" for a beam that favours the best estimate, "+" for this one, "0" for neither.

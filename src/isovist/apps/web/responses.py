@@ -29,7 +29,7 @@ class TooLargeError(Exception):
 
 
 def error_json(error: BaseException) -> dict[str, object]:
-    """Return an error as JSON data: our own errors as they are, others in general words."""
+    """Return an error as JSON data; unexpected errors are described in general words."""
     match error:
         case iv.IsovistError():
             return error.to_dict()

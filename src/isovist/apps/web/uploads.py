@@ -113,7 +113,7 @@ def main_file(folder: Path) -> Path:
 
 
 def _read_yaml(path: Path, max_bytes: int) -> Any:
-    """Return the content of a YAML file, or `None` if its reader will say what is wrong."""
+    """Return the content of a YAML file, or `None` for a file that its reader will refuse."""
     if path.stat().st_size > max_bytes:
         return None
     try:
@@ -140,7 +140,7 @@ def _link_image(main: Path, files: list[Path]) -> None:
 
 
 def _check_bag(folder: Path) -> None:
-    """Raise an error unless a ROS 2 bag names files of its own folder only."""
+    """Raise an error if a ROS 2 bag names files outside its own folder."""
     fields = _read_yaml(folder / BAG_METADATA, LIMITS.bag_metadata_bytes)
     try:
         names = fields["rosbag2_bagfile_information"]["relative_file_paths"]

@@ -131,7 +131,7 @@ def read_atlas(
 
 @contextmanager
 def _as_one_line(name: str) -> Iterator[None]:
-    """Whatever an atlas that is not whole fails with is an error of the folder."""
+    """Turn any error from a damaged atlas into a `FileError` about its folder."""
     try:
         yield
     except FileError:
@@ -190,7 +190,7 @@ def check_atlas(path: PathLike) -> list[str]:
 
 
 def _check_arrays(atlas: Atlas) -> None:
-    """An error unless the arrays fit the map and each other: kernels trust them."""
+    """Check that the arrays fit the map and each other, since kernels do not check them."""
     n = len(atlas.nodes)
     even = is_even(getattr(atlas, "basis", None))
     rings = (None, int(atlas.settings.channels)) if even else (None, 1)
@@ -241,7 +241,7 @@ def _check_grids(shape: tuple[int, ...], distance: Any, clear: Any, walls: Any) 
 
 
 def _check_blocks(atlas: SpaceAtlas, cells: BlockGrid) -> None:
-    """Rays and distances stay in the grid whatever the tables hold, if the indices do."""
+    """Check the indices of blocks, so that rays and distances stay inside the grid."""
     grids: dict[str, tuple[BlockGrid | WallDistances | RayGrid, type, int]] = {
         "cells": (cells, np.uint8, BLOCK_SIDE),
         "walls": (atlas.wall_distance, np.uint8, BLOCK_SIDE + 1),

@@ -85,7 +85,7 @@ def basis_json(basis: DirectionalBasis) -> list[Any]:
 
 
 def basis_from_json(values: list[Any], channels: int, dimension: int = 2) -> DirectionalBasis:
-    """Build a basis from what `basis_json` returned."""
+    """Build a basis from the result of `basis_json`."""
     name, parameter, *directions = values
     profile = PROFILES[name](float(parameter))
     if not directions:
@@ -278,7 +278,7 @@ def _around(table: FloatArray, weights: NDArray[np.complex128]) -> FloatArray:
 
 
 def _shares(bearings: FloatArray, limit: float) -> FloatArray:
-    """Return the angle that each beam stands for, in rad, up to a limit."""
+    """Return the angle that each beam covers, in rad, up to a limit."""
     if bearings.size == 1:
         return np.array([limit])
     gaps = np.diff(bearings)

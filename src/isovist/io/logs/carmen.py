@@ -173,7 +173,7 @@ def _unpacked(path: Path, raw: IO[bytes]) -> IO[bytes]:
 
 
 def _readings(rows: _Rows, words: list[bytes], start: int) -> tuple[list[float], int]:
-    """Return the readings after the word that has their number, and the end of them."""
+    """Return the readings after the word with their number, and the index after the last."""
     n = int(words[start])
     end = start + 1 + n
     if n < 1 or len(words) < end:

@@ -65,7 +65,7 @@ class BlockGrid:
 
     @classmethod
     def from_walls(cls, walls: IntArray, shape: Shape) -> "BlockGrid":
-        """Make a grid from flat indices of occupied cells, shape (k,); all others are free."""
+        """Make a grid from flat indices of occupied cells, shape (k,); other cells are free."""
         z, y, x = np.unravel_index(walls, shape)
         counts = blocks_of(shape)
         number = np.ravel_multi_index((z // BLOCK_SIDE, y // BLOCK_SIDE, x // BLOCK_SIDE), counts)

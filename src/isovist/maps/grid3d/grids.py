@@ -88,7 +88,7 @@ def grid_of_cells(cells: NDArray[np.uint8]) -> Grid:
 
 
 def grid_of_walls(walls: IntArray, shape: Shape) -> Grid:
-    """Make a grid from flat indices of occupied cells, shape (k,); all others are free."""
+    """Make a grid from flat indices of occupied cells, shape (k,); other cells are free."""
     levels, rows, columns = shape
     if levels * rows * columns > MAX_DENSE_CELLS:
         return BlockGrid.from_walls(walls, shape)
@@ -101,7 +101,7 @@ MAX_CELLS = 1 << 30
 
 
 def check_size(shape: tuple[int, ...], source: str) -> None:
-    """Check that a grid has no more cells than allowed; `source` names what to cut if so."""
+    """Check that a grid has no more cells than allowed; `source` is named in the error."""
     levels, rows, columns = shape
     if float(levels) * rows * columns > MAX_CELLS:
         raise InputError(

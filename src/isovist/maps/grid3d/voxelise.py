@@ -41,7 +41,7 @@ def cells_of_mesh(
 def _not_free(
     mesh: MeshMap, walls: NDArray[np.bool_], corner: FloatArray, resolution: float
 ) -> NDArray[np.bool_]:
-    """Cells without a face that do not lie in the free space of a closed mesh."""
+    """Return a mask of the cells outside the free space of a closed mesh, without its walls."""
     from scipy.ndimage import label
 
     parts, number = label(~walls)

@@ -54,7 +54,7 @@ def split_crossings(segments: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def _merge_ends(segments: FloatArray) -> FloatArray:
-    """Replace ends nearer than TOUCH to each other by the first of them."""
+    """Merge ends that are nearer than TOUCH to each other into the first one."""
     from scipy.spatial import cKDTree
 
     ends = segments.reshape(-1, 2)

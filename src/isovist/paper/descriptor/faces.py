@@ -173,7 +173,7 @@ def _subtract_shades(shape: BaseGeometry, shades: NDArray[np.object_]) -> BaseGe
 
 
 def _convex_rest(outline: FloatArray, shades: NDArray[np.object_], min_area: float) -> FloatArray:
-    """Do the same in convex pieces: a shade is convex, and so is what lies beyond one edge."""
+    """Subtract convex shades from a convex outline, as convex pieces."""
     pieces = [outline]
     for shade in shades:
         ring = shapely.get_coordinates(shapely.orient_polygons(shade))[:-1]

@@ -292,7 +292,7 @@ def seen_along(
     ranges: FloatArray,
     walls: IntArray,
 ) -> WallHits:
-    """Describe what rays from origins meet, given their ranges and walls, shape (m,) each.
+    """Return the hits of rays from origins, given their ranges and walls, shape (m,) each.
 
     A wall of −1 means that nothing is met.
     """

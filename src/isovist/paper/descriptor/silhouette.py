@@ -122,7 +122,10 @@ def sum_curves(
     signal: Signal,
     settings: SilhouetteSettings | None = None,
 ) -> FloatArray:
-    """Return what moving curves add to J, shape (n, 3); arguments as in `silhouette_term`."""
+    """Return the contribution of moving curves to J, shape (n, 3).
+
+    `silhouette_term` describes the other arguments.
+    """
     settings = settings or default_of(SilhouetteSettings)
     curve, start, stop = curves.first_panels(settings.first_panel_rad)
     values = curves.integrate(curve, start, stop, signal).total
@@ -242,7 +245,7 @@ class _Edges:
         return Panels(theta, rates)
 
     def _look_beside(self, theta: FloatArray, edge: IntArray) -> tuple[WallHits, BoolArray]:
-        """Return what rays along θ meet, and whether it is a face at the edge."""
+        """Return the hits of rays along θ, and whether each is on a face at the edge."""
         hits, rays = self.view.look(theta)
         corners = self.view.world.faces[hits.walls]
         a, b = (self.ends[edge, k, None] for k in (0, 1))

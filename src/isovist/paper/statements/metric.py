@@ -200,7 +200,7 @@ def _nested(trial: Trial, count: int) -> FloatArray:
 
 
 def _bi_lipschitz(trial: Trial, printed: bool) -> Finding:
-    """Return how far d(p, q)/‖p − q‖ exceeds its bounds, as a share of them, for tiny steps.
+    """Return the share by which d(p, q)/‖p − q‖ exceeds its bounds for tiny steps.
 
     With `printed` the bounds are those of the paper as printed, which fail.
     """

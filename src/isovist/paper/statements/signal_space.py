@@ -92,7 +92,7 @@ def _interpolant(trial: Trial, _: int) -> float:
 
 
 def _opposite(d: int) -> tuple[DirectionalBasis, FloatArray]:
-    """Return the corners of a regular simplex, and the direction opposite one of them."""
+    """Return the corners of a regular simplex, and the direction opposite to one corner."""
     centred = np.eye(d + 1) - 1.0 / (d + 1)
     corners = centred @ np.linalg.svd(centred)[2][:d].T
     basis = DirectionalBasis.from_directions(corners, 0.25)

@@ -163,7 +163,7 @@ def certify_answer(atlas: AnyMaps, scan: AnyScan, answer: Answer) -> Answer:
 
 
 def _assumptions(radius: float, turn: float, share: float) -> tuple[str, ...]:
-    """Return what a certificate takes for granted, for a share of beams that agree."""
+    """Return the assumptions of a certificate, for a share of beams that agree."""
     return (
         "the true pose is near: no rival elsewhere explains the scan",
         f"it lies within {radius:g} m and {np.degrees(turn):g}° of the estimate, "

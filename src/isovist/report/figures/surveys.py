@@ -113,7 +113,7 @@ def _draw_aliases(axes: "Axes", atlas: Atlas, survey: Survey) -> None:
 
 
 def _draw_nodes(axes: "Axes", atlas: Atlas, survey: Survey, values: FloatArray) -> Any:
-    """Draw one value per node, on a 2D map under the walls; return what was drawn."""
+    """Draw one value per node, on a 2D map under the walls; return the artist."""
     world = atlas.world
     if isinstance(world, OccupancyMap):
         draw_cells(axes, world)

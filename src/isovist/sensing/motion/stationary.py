@@ -133,7 +133,7 @@ class StationaryScans:
         return True
 
     def _agrees(self, scan: Scan) -> bool:
-        """Return whether a scan is of the same sensor and has the ranges of the others."""
+        """Return whether a scan is of the same sensor and has the ranges of the merged scan."""
         merged = self.merged
         assert isinstance(merged, Scan)
         if scan.T_robot_sensor != merged.T_robot_sensor or not _has_bearings_of(scan, merged):

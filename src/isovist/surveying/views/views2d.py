@@ -185,7 +185,10 @@ def _slopes(after: Float32Array, before: Float32Array, width: np.float32) -> Flo
 def _fit(
     plan: SurveyPlan, angles: FloatArray, blocks: NDArray[np.int16], ranges: Float32Array
 ) -> tuple[Fit, FloatArray, FloatArray]:
-    """Return what a fit of as many beams as `refine` takes gives; beams; and witnesses."""
+    """Return the information of a fit at each node and heading, its beams and its witnesses.
+
+    The fit takes as many beams as the last fit of `locate`.
+    """
     from isovist.compute import sum_information
 
     atlas, lidar = _parts_of(plan)

@@ -143,7 +143,7 @@ def _print_head(names: Iterable[str]) -> None:
 
 
 def _without_nan(value: object) -> object:
-    """Replace NaN, which stands where nothing was right, by null."""
+    """Replace NaN, the value without any right answer, by null."""
     if isinstance(value, dict):
         return {key: _without_nan(part) for key, part in value.items()}
     return None if isinstance(value, float) and math.isnan(value) else value

@@ -82,7 +82,7 @@ def locate(
 
 
 def check_one_map(maps: list[Path], region: "Region | None") -> None:
-    """Raise an error if a region is given for several maps, since it is about one of them."""
+    """Raise an error if a region is given for several maps, since a region is on one map."""
     from isovist.atlas import is_library
 
     if region is not None and (len(maps) > 1 or is_library(maps[0])):

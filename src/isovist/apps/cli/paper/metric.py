@@ -16,7 +16,7 @@ def metric(
     figure: options.Figure = None,
     as_json: options.Json = False,
 ) -> None:
-    """Distances of descriptors between places: how finely they resolve, and which look alike."""
+    """Measure how finely descriptors resolve places, and which places look alike."""
     from isovist.apps.cli.paper.localizer import PaperOptions
     from isovist.apps.cli.support.progress import busy
     from isovist.paper import draw_metric, map_metric, metric_json, metric_text

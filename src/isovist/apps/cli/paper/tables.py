@@ -23,7 +23,7 @@ def tables(
     figure: options.Figure = None,
     as_json: options.Json = False,
 ) -> None:
-    """Every table and figure of the paper's example, beside the exact values."""
+    """Print every table and figure of the paper's example, beside the exact values."""
     from isovist.apps.cli.support.maps import read_plan
     from isovist.paper import draw_example
     from isovist.paper import example as example_of

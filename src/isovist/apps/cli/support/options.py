@@ -34,7 +34,7 @@ def choice(values: Sequence[str], text: str, *names: str, default: str | bool = 
 
 
 def output(text: str) -> Any:
-    """Return the option `-o`, whose help says what is written."""
+    """Return the option `-o`, with a help text that names the output."""
     return typer.Option("-o", "--output", metavar="PATH", help=f"Write {text}.")
 
 
