@@ -123,7 +123,7 @@ class InputError(IsovistError, ValueError):
 
 
 class TopicChoiceError(InputError):
-    """A bag has several topics of a kind, one of which must be chosen.
+    """A bag has several topics of one type, and none is chosen.
 
     Attributes:
         topics: Names of the topics.
@@ -150,13 +150,23 @@ class MissingExtraError(IsovistError, ImportError):
 
     @classmethod
     def of(cls, what: str, extra: str) -> "MissingExtraError":
-        """Make the error for something that needs an optional dependency."""
+        """Make the error for something that needs an optional dependency.
+
+        Args:
+            what: The thing that needs it, as the subject of the sentence.
+            extra: Name of the extra of isovist that contains it.
+        """
         return cls(f"{what} needs an optional part: pip install 'isovist[{extra}]'.", field=extra)
 
     @classmethod
     @contextmanager
     def unless_found(cls, what: str, extra: str) -> Iterator[None]:
-        """Turn a failed import inside the `with` block into this error."""
+        """Turn a failed import inside the `with` block into this error.
+
+        Args:
+            what: The thing that needs the import, as the subject of the sentence.
+            extra: Name of the extra of isovist that contains it.
+        """
         try:
             yield
         except ImportError as error:

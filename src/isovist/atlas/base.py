@@ -280,7 +280,12 @@ class Atlas(SearchSpace):
         """
 
     def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
-        """Return poses at nodes (by number) with the given yaws (rad), shape (K, D)."""
+        """Return poses at nodes, shape (K, D).
+
+        Args:
+            nodes: Numbers of the nodes, shape (K,).
+            yaws: Yaw at each node in rad, shape (K,).
+        """
         from isovist.compute import place_poses
 
         poses = np.empty((len(nodes), self.coordinates))

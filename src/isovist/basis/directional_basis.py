@@ -97,7 +97,13 @@ class DirectionalBasis:
     def circle(
         cls, n: int, temperature: float | None = None, *, profile: Profile | None = None
     ) -> "DirectionalBasis":
-        """Make a basis of n 2D directions in equal steps, the first along x."""
+        """Make a basis of 2D directions in equal steps, the first along x.
+
+        Args:
+            n: Number of directions.
+            temperature: Width ε of the softmax profile; h_n² when `None`.
+            profile: Another profile in place of the softmax.
+        """
         _check_count(n)
         angles = 2.0 * np.pi * np.arange(n) / n
         return cls.from_directions(unit_vectors(angles), temperature, profile=profile)
@@ -106,7 +112,13 @@ class DirectionalBasis:
     def fibonacci(
         cls, n: int, temperature: float | None = None, *, profile: Profile | None = None
     ) -> "DirectionalBasis":
-        """Make a basis of n 3D directions on a Fibonacci spiral, which are nearly evenly spread."""
+        """Make a basis of 3D directions on a Fibonacci spiral, which are nearly evenly spread.
+
+        Args:
+            n: Number of directions.
+            temperature: Width ε of the softmax profile; h_n² when `None`.
+            profile: Another profile in place of the softmax.
+        """
         _check_count(n)
         return cls.from_directions(fibonacci_sphere(n), temperature, profile=profile)
 
@@ -123,6 +135,12 @@ class DirectionalBasis:
 
         The rings are bands of equal area, from the bottom up.  A rotation by 2π/azimuths about the
         vertical is a cyclic shift within every ring.
+
+        Args:
+            rings: Number of rings.
+            azimuths: Number of directions in each ring.
+            temperature: Width ε of the softmax profile; h_n² when `None`.
+            profile: Another profile in place of the softmax.
         """
         check_whole("rings", rings)
         check_whole("azimuths", azimuths)

@@ -170,6 +170,12 @@ class ExplorationSettings(Settings):
         paths: Selection of the paths that are considered.
         objective: Cost and value of a drive.
         foresight: Prediction of scans.
+
+    Examples:
+        >>> import isovist as iv
+        >>> settings = iv.ExplorationSettings().with_values({"robot.radius_m": 0.4})
+        >>> settings.robot.radius_m
+        0.4
     """
 
     robot: BodySettings = BodySettings()

@@ -91,7 +91,15 @@ class Log:
         sensor: Pose,
         sweep: float,
     ) -> "Log":
-        """Make a log from a set of scans with times, without scans that have no valid beam."""
+        """Make a log from a set of scans with times, without scans that have no valid beam.
+
+        Args:
+            scans: The scans, with their times.
+            odometry: T_odom_robot as x, y (m) and yaw (rad), shape (N, 3).
+            truth: T_map_robot as x, y (m) and yaw (rad), shape (N, 3), or `None`.
+            sensor: Pose of the sensor on the robot.
+            sweep: Duration of a scan in s, to correct motion distortion; 0 for no correction.
+        """
         assert scans.times is not None
         m, n = scans.ranges.shape
         with np.errstate(over="ignore"):  # values too large for float32 become infinite: missing

@@ -235,6 +235,10 @@ def write_survey(survey: Survey, path: PathLike) -> None:
 
     The file holds the values at the nodes and the answers to the simulated scans.
 
+    Args:
+        survey: The survey.
+        path: The file, whose name ends in `.npz`.
+
     Raises:
         InputError: If the name of the file does not end in `.npz`.
         FileError: If the file cannot be written.

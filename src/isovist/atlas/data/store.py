@@ -69,12 +69,19 @@ class AtlasInfo:
 
 
 def write_atlas(atlas: Atlas, path: PathLike) -> None:
-    """Write an atlas as a folder, replacing an older atlas there.
+    """Write an atlas as a folder, completely or not at all.
 
-    The folder is written completely or not at all.
+    Args:
+        atlas: The atlas.
+        path: The folder.  An older atlas there is replaced.
 
     Raises:
         FileError: If the folder cannot be written.
+
+    Examples:
+        >>> import isovist as iv
+        >>> atlas = iv.build(iv.SegmentMap.room(6.0, 4.0), spacing=0.5)
+        >>> iv.write_atlas(atlas, "office.atlas")
     """
     meta = {**atlas.meta(), "free_area": atlas.area, "map_checksum": map_checksum(atlas.world)}
     arrays = atlas.arrays()

@@ -279,7 +279,12 @@ class OccupancyMap:
         return rows, cols
 
     def centres(self, rows: ArrayLike, cols: ArrayLike) -> FloatArray:
-        """Return the world coordinates of the centres of cells, shape (..., 2), in m."""
+        """Return the world coordinates of the centres of cells, shape (..., 2), in m.
+
+        Args:
+            rows: Rows of the cells, shape (...).
+            cols: Columns of the cells, shape (...).
+        """
         place = np.stack(np.broadcast_arrays(cols, rows), axis=-1) + 0.5
         return self.origin.apply(place * self.resolution)
 
@@ -302,10 +307,14 @@ class OccupancyMap:
         return runs_of(self.cells)
 
     def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
-        """Cast rays to the first cell that is not free, the edge of the map or `maximum` (m).
+        """Cast rays to the first cell that is not free, or to the edge of the map.
 
-        Shapes (..., 2) of origins (m) and directions broadcast against each other.  Directions may
-        have any length.
+        The shapes (..., 2) of origins and directions broadcast against each other.
+
+        Args:
+            origins: Start points, shape (..., 2), in m.
+            directions: Directions of any length but 0, shape (..., 2).
+            maximum: Maximum length of a ray, in m.
 
         Returns:
             The hits.  `walls` are flat indices (row · width + column) of occupied or unknown cells.

@@ -124,6 +124,13 @@ class VoxelMap:
 
         Raises:
             InputError: If the points cannot be a map.
+
+        Examples:
+            >>> import isovist as iv
+            >>> import numpy as np
+            >>> points = np.random.default_rng(0).uniform(0.0, 1.0, (1000, 3))
+            >>> iv.VoxelMap.from_points(points, 0.2).shape
+            (7, 7, 7)
         """
         cloud = check_points(points)
         check_length("resolution", resolution)
@@ -229,10 +236,14 @@ class VoxelMap:
         return RayGrid.from_grid(self.grid)
 
     def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
-        """Cast rays to the first cell that is not free, the edge of the map or `maximum` (m).
+        """Cast rays to the first cell that is not free, or to the edge of the map.
 
-        Shapes (..., 3) of origins (m) and directions broadcast against each other.  Directions may
-        have any length.
+        The shapes (..., 3) of origins and directions broadcast against each other.
+
+        Args:
+            origins: Start points, shape (..., 3), in m.
+            directions: Directions of any length but 0, shape (..., 3).
+            maximum: Maximum length of a ray, in m.
 
         Returns:
             The hits.  `walls` are flat indices of occupied or unknown cells.

@@ -113,9 +113,12 @@ class MeshMap:
     def from_triangles(
         cls, triangles: ArrayLike, *, free: Free | None = None, reflectance: ArrayLike | None = None
     ) -> "MeshMap":
-        """Make a mesh from the corners of triangles, shape (m, 3, 3), in m.
+        """Make a mesh from the corners of triangles.
 
-        Equal corners become one vertex.
+        Args:
+            triangles: Corners, shape (m, 3, 3), in m; equal corners become one vertex.
+            free: Free points, as in `from_arrays`.
+            reflectance: One value per triangle.
         """
         t = np.asarray(triangles, dtype=np.float64)
         if t.ndim != 3 or t.shape[1:] != (3, 3):
@@ -207,6 +210,10 @@ class MeshMap:
         """Join meshes into one.
 
         The result has reflectances or an attribute only if all meshes have them.
+
+        Args:
+            meshes: One or more meshes.
+            free: Free points, as in `from_arrays`.
         """
         if len(meshes) == 0:
             raise InputError.about("meshes", "must not be empty.", code="missing")
@@ -302,8 +309,11 @@ class MeshMap:
     def cast(self, origins: ArrayLike, directions: ArrayLike) -> Hits:
         """Cast rays to the first face they meet.
 
-        Shapes (..., 3) of origins (m) and directions broadcast against each other.  Directions may
-        have any length.
+        The shapes (..., 3) of origins and directions broadcast against each other.
+
+        Args:
+            origins: Start points, shape (..., 3), in m.
+            directions: Directions of any length but 0, shape (..., 3).
         """
         o, d = as_points("origins", origins, 3), as_points("directions", directions, 3)
         if o.shape != d.shape:

@@ -132,7 +132,13 @@ class Gram:
     @classmethod
     @accept_old_names
     def from_rule(cls, basis: DirectionalBasis, rule: Rule, *, keep: float = KEEP) -> "Gram":
-        """Make the Gram matrix of the inner product Σ_s c_s f(θ_s) g(θ_s) of a given rule."""
+        """Make the Gram matrix of the inner product Σ_s c_s f(θ_s) g(θ_s).
+
+        Args:
+            basis: Directions and weights.
+            rule: Nodes θ_s and positive coefficients c_s.
+            keep: Threshold τ of equation (6).
+        """
         if (rule.coefficients <= 0.0).any():
             raise InputError("The coefficients of an inner product must be positive.")
         # The triangle of A grows block by block, so A itself is never held.
@@ -145,7 +151,13 @@ class Gram:
     @classmethod
     @accept_old_names
     def from_scan(cls, basis: DirectionalBasis, scan: Scan, *, keep: float = KEEP) -> "Gram":
-        """Make the Gram matrix over the valid beams of a scan, each weighted by its angle."""
+        """Make the Gram matrix over the valid beams of a scan, each weighted by its angle.
+
+        Args:
+            basis: Directions and weights.
+            scan: A 2D scan.
+            keep: Threshold τ of equation (6).
+        """
         valid = scan.valid
         rule = Rule(
             readonly(unit_vectors(scan.bearings[valid])), readonly(scan.beam_widths[valid].copy())
@@ -232,11 +244,21 @@ class Gram:
         return Projection(self.basis, readonly(self.coefficients(F)))
 
     def gap(self, F: ArrayLike, squared_norm: ArrayLike) -> FloatArray:
-        """Return ‖f‖² − |f|², equation (4): the energy of the signal that F does not contain."""
+        """Return ‖f‖² − |f|², equation (4): the energy of the signal that F does not contain.
+
+        Args:
+            F: Descriptors, shape (..., n).
+            squared_norm: ‖f‖² of each signal, shape (...).
+        """
         return np.asarray(squared_norm, dtype=np.float64) - self.seminorm(F) ** 2
 
     def distance(self, F: ArrayLike, other: ArrayLike) -> FloatArray:
-        """Return d of equation (5) between the signals of F and `other`, shape (...)."""
+        """Return d of equation (5) between two signals, shape (...).
+
+        Args:
+            F: Descriptors of the first signal, shape (..., n).
+            other: Descriptors of the second signal, shape (..., n).
+        """
         return self.seminorm(self._checked(F) - self._checked(other))
 
     def bounds(self, F: ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -109,6 +109,15 @@ def certify(
 
     Raises:
         InputError: If one of map and scan is 2D and the other 3D.
+
+    Examples:
+        >>> import isovist as iv
+        >>> import numpy as np
+        >>> room, pose = iv.SegmentMap.room(6.0, 4.0), iv.Pose(1.3, 1.7, 0.4)
+        >>> lidar = iv.Lidar(beams=360, range_max=10.0, noise=0.01)
+        >>> scan = lidar.scan(room, pose, np.random.default_rng(0))
+        >>> iv.certify(room, scan, pose).bound < 0.05
+        True
     """
     settings, numbers = settings or LocalizationSettings(), default_of(CertificateSettings)
     if world.dimension != (2 if isinstance(scan, Scan) else 3):

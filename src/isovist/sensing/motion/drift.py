@@ -26,6 +26,13 @@ class Drift(Settings):
         turning: Standard deviation of the heading from turning, in rad per √rad.
         still: Standard deviation of x and y while the odometry shows no motion, in m per √s.
         still_heading: Standard deviation of the heading in that case, in rad per m of `still`.
+
+    Examples:
+        >>> import isovist as iv
+        >>> drift = iv.Drift(along=0.1)
+        >>> covariance = drift.covariance(iv.Pose(4.0, 0.0, 0.0))
+        >>> round(float(covariance[0, 0]) ** 0.5, 2)  # 0.1 m per √m after 4 m
+        0.2
     """
 
     # fmt: off
@@ -66,11 +73,20 @@ class Drift(Settings):
         motion: AnyPose,
         elapsed: float = DEFAULT_ELAPSED,
     ) -> tuple[FloatArray, FloatArray]:
-        """Move poses, shape (K, D), and their covariances, shape (K, n, n), by a motion.
+        """Move poses and their covariances by a motion.
 
         Heading errors arise along the whole path and rotate the rest of it.  Simpson's rule over
         start, middle and end is exact on a straight path.  If n leaves out roll and pitch, the
         frames before and after the motion are level.
+
+        Args:
+            poses: Poses before the motion, shape (K, D), in m and rad.
+            spreads: Covariances of their first n coordinates, shape (K, n, n), in m² and rad².
+            motion: The motion by odometry.
+            elapsed: Duration of the motion, in s.
+
+        Returns:
+            The poses and the covariances after the motion.
         """
         n = spreads.shape[-1]
         before = type(motion).from_vector(poses)
@@ -84,6 +100,11 @@ class Drift(Settings):
         return vectors, early + middle @ (Q / 1.5) @ middle.swapaxes(1, 2) + Q / 6.0
 
     def simulate(self, motion: Pose, random: np.random.Generator) -> Pose:
-        """Return the motion with random errors, as odometry with this drift would report it."""
+        """Return a motion with random errors, as odometry with this drift would report it.
+
+        Args:
+            motion: The true motion.
+            random: Source of the random errors.
+        """
         spread = np.sqrt(np.diag(self.covariance(motion)))
         return motion @ Pose.from_vector(random.normal(0.0, spread))
