@@ -1,13 +1,13 @@
 """2D and 3D poses, named so that frames cancel: T_world_robot @ T_robot_sensor.
 
 A `Pose` is an element of SE(2), a `Pose3` of SE(3), and either may be an array of them: poses of
-shapes that broadcast compose.  Inside, a pose in space turns by a unit quaternion, so composing,
-inverting and applying know no singularity.  Coordinates have one order everywhere, the plane first:
+shapes that broadcast compose.  A 3D pose stores a unit quaternion, so composing, inverting and
+applying have no singularity.  Coordinates have one order everywhere, those of 2D first:
 
     (x, y, yaw)   and   (x, y, yaw, z, roll, pitch),                                        (1)
 
-with R = R_z(yaw) R_y(pitch) R_x(roll), so that a robot on level ground has the yaw of its pose in
-the plane.  Where the pitch is ±90° yaw and roll turn about the same axis, and roll is taken as 0.
+with R = R_z(yaw) R_y(pitch) R_x(roll), so that a robot on level ground has the yaw of its 2D pose.
+Where the pitch is ±90° yaw and roll turn about the same axis, and roll is taken as 0.
 """
 
 import math

@@ -5,8 +5,8 @@ descriptor of a node has n channels around the circle on one ring or more,
 
     F_i = Σ_s known_s log(1 + r_s) w_i(θ_s) / Σ_s known_s w_i(θ_s),                     (1)
 
-over rays r_s in all directions θ_s.  Rays that end in unknown space do not count.  A channel of
-which less than half is known holds `FAR`: no scan can be longer there.
+over rays r_s in all directions θ_s.  Rays that end in unknown space do not count.  If less than
+half of a channel is known, its value is `FAR`, which no scan exceeds.
 
 Poses are those of the level frame of the sensor in the world, in m and rad: (x, y, yaw) in 2D and
 (x, y, yaw, z, roll, pitch) in 3D.  `fit` and `rate` turn them into cells for the kernels.

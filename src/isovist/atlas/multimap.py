@@ -1,9 +1,9 @@
 """Several maps as one search space: laid side by side, far apart, in one plane.
 
-A pose of map k is moved along x by a whole number of metres of its own, so that a row of numbers
-says which map it is on, poses of different maps are never near each other, and whatever fits,
-rates and compares places need not know that there are several maps.  Moving the world changes
-neither what a robot sees nor how far it drives.
+The poses of each map are moved along x by a whole number of metres.  Then x determines the map of a
+pose, and poses on different maps are never near each other.  Code that fits, rates and compares
+poses works as on one map.  The shift changes neither the view of a robot nor the distance that it
+drives.
 """
 
 from collections.abc import Iterator, Mapping

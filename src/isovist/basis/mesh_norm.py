@@ -3,8 +3,8 @@
     h = max_θ min_i ∠(θ, d_i)                                                (1)
 
 On the circle it is half the largest gap.  On the sphere, cos h = min_θ max_i θ·d_i is the least
-value of the support function of the convex hull of the d_i.  With the centre inside the hull it
-is taken at the outward normal of a facet; with the centre outside, opposite to the hull's point
+value of the support function of the convex hull of the d_i.  If the centre is inside the hull, the
+minimum is at the outward normal of a facet.  Otherwise it is opposite to the point of the hull
 nearest to the centre, which lies on a facet or halfway along an edge.
 """
 

@@ -1,22 +1,22 @@
 """Propose where to drive, so that one possible place remains.
 
-There are two rules.  The *Gramian* rule is the paper's: along short straight motions from the best
-estimate, with H the information of a scan (`foresight`, equation 2) and A_s what an error of the
-present pose becomes at the pose s m ahead,
+There are two rules.  The *Gramian* rule is that of the paper.  It rates short straight motions from
+the best estimate.  With H the information of a scan (`foresight`, equation 2), and A_s the map from
+an error of the current pose to that of the pose s m ahead, it uses
 
     W(s) = W + ∫ A_sᵀ H A_s ds,       maximise  (λ_min W(s) − λ_min W) / s.               (1)
 
-The *rivals* rule looks for views that tell the possible places apart.  A path of the robot, the
-same in its own frame whichever place i is the right one, leads to views.  The scans predicted there
-add to the evidence of the tracker against every other place j (`tracking.bank`, equation 2), and j
-is refuted where t and d reach the thresholds of the tracker.  With c_i(v) the length of path on
-which the last rival of i is refuted, or else the length of the path to view v plus the cost of a
-rival times the share still to refute, it takes
+The *rivals* rule searches for views that distinguish the possible places.  A path, which is the
+same in the frame of the robot for any true place i, leads to views.  The scans predicted there add
+to the evidence of the tracker against every other place j (`tracking.bank`, equation 2).  Place j
+is refuted if t and d reach the thresholds of the tracker.  Let c_i(v) be the length of the path on
+which the last rival of i is refuted.  If rivals remain, it is the length of the path to view v,
+plus the cost of a rival times the share still to refute.  The rule takes
 
     arg min_v Σ_i p_i c_i(v).                                                             (2)
 
-Where the path would end in a wall if i were right, the robot would have to stop, and learns nothing
-more.  No path that the present scan shows to be blocked is proposed.
+If the path would end in a wall at place i, the robot would stop there and gain nothing more.  Paths
+that the current scan shows to be blocked are not proposed.
 """
 
 from dataclasses import dataclass, replace

@@ -111,13 +111,13 @@ def select_connections(
     Args:
         path: The bag, for the error text.
         connections: All connections of the bag.
-        kinds: Types of the messages.
-        topic: The topic; `None` when there is only one of those types.
+        kinds: Types of the messages of the topic.
+        topic: The topic; `None` if the bag has only one topic of the given types.
 
     Raises:
-        FileError: If the bag has no topic of those types.
-        TopicChoiceError: If it has several and none is given.
-        InputError: If it does not have the given topic.
+        FileError: If the bag has no topic of the given types.
+        TopicChoiceError: If the bag has several such topics and none is given.
+        InputError: If the bag does not have the given topic.
     """
     short, option = " or ".join(map(_short, kinds)), TOPICS[kinds[0]]
     topics = sorted({c.topic for c in connections if c.msgtype in kinds})

@@ -20,7 +20,7 @@ class Ending(IntEnum):
 
 
 NO_DIRECTION = 255
-"""What stands in place of an ending for a ray of a mesh whose direction is zero."""
+"""Ending of a ray of a mesh whose direction is zero."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,7 +1,7 @@
 """Compute distances of cells to the nearest cell of a set.
 
-Large 2D maps use `compute.grids.distance`, on all cores and with a twentieth of the memory that
-SciPy takes.  3D maps, which have fewer cells, and small maps use SciPy, with the same bits.
+Large 2D maps use `compute.grids.distance`, on all cores and with a twentieth of the memory of
+SciPy.  Small maps, and 3D maps, which have fewer cells, use SciPy.  The results have the same bits.
 Chessboard distances of small 2D maps need no SciPy: importing it takes longer than counting.
 """
 

@@ -1,8 +1,8 @@
 """3D scans: points in the frame of the sensor.
 
-A cloud tells nothing about beams without a return: a direction without a point is unknown, not
-free.  Points that are not finite, lie at the origin (how sensors write a missing return), or are
-outside [`range_min`, `range_max`) are left out.
+A cloud contains no beams without a return, so a direction without a point is unknown, not free.
+Points that are not finite, lie at the origin (how sensors write a missing return), or are outside
+[`range_min`, `range_max`) are left out.
 """
 
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,7 @@
 """Turn depth images into points.
 
-A pinhole camera with focal lengths f_x, f_y and centre (c_x, c_y), in pixels, sees at pixel (u, v)
-of depth z along its axis the point
+A pinhole camera has focal lengths f_x, f_y and a centre (c_x, c_y), in pixels. Its pixel (u, v), of
+depth z along the axis, shows the point
 
     ((u − c_x) z/f_x,  (v − c_y) z/f_y,  z)                                                  (1)
 

@@ -35,8 +35,8 @@ from isovist.storage.locations import MANIFEST, Location, location_of
 FORMAT = "isovist folder 2"
 
 CHECKSUM_BYTES = 1 << 16
-"""Bytes of a file that have a checksum of their own: few beside the rows of a map that a part
-needs, and a manifest grows by 240 kB for each GB."""
+"""Size of the pieces of a file that have checksums, in bytes.  It is small beside the rows that a
+part of a map needs.  Checksums of 1 GB take 240 kB of the manifest."""
 _ATTEMPTS = 20
 _DRAFT_S = 3600.0  # no writer takes so long
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")

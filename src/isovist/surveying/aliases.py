@@ -1,17 +1,17 @@
 """Find distant places that look alike.
 
-A view, from a node at a heading, is what `atlas.matching.windows` makes of a scan: the mean log(1 +
-r) of the channels that the sensor sees, on one ring in 2D and on several in 3D.  It is compared
+A view, from a node at a heading, has the form that `atlas.matching.windows` gives a scan.  It is
+the mean log(1 + r) of the visible channels, on one ring in 2D and on several in 3D. It is compared
 with the nodes of the atlas at all headings, by the cost c per channel that `localization.search`
 uses.  The alias of a view is the node with the least c that is another place (`AliasSettings`).
 With s the largest cost of a channel that is shorter than the map says,
 
     similarity = 1 − c / s, at least 0.                                                     (1)
 
-The cost of each listed place is exact.  Which places are listed is not: views are taken from every
-few nodes, and a node in between has the alias of the nearest one in sight.  They are compared with
-a sample of the nodes by the squared distance of groups of channels.  The best of these are compared
-in full, and so are the nodes around the very best.
+The cost of each listed place is exact.  The choice of listed places is not.  Views are taken from
+every few nodes, and a node in between has the alias of the nearest one in its line of sight.  Views
+are compared with a sample of the nodes by the squared distance of groups of channels.  The best
+nodes of the sample are compared in full, and so are the nodes around the very best.
 """
 
 from dataclasses import dataclass
@@ -102,15 +102,15 @@ def described(atlas: Atlas) -> Float32Array:
 def shortlist(
     nodes: Channels, views: Channels, settings: AliasSettings, max_cost: float
 ) -> IntArray:
-    """Return the nodes that look most like each view in groups of channels, shape (Q, shortlist).
+    """Return the nodes most similar to each view in groups of channels, shape (Q, shortlist).
 
-    With w marking the groups that are seen, Σ_c w_c (o_c − f_{k+c})² for all nodes and turns k is
-    one matrix product, as far as it depends on them.
+    With w the mask of visible groups, the sum Σ_c w_c (o_c − f_{k+c})² is needed for all nodes and
+    rotations k.  The part that depends on them is one matrix product.
 
     Args:
         nodes: Channels of A nodes.
         views: Channels of Q views.
-        settings: How many are listed, how many channels a group has, and what another place is.
+        settings: Settings of the list, the groups and the distance between places.
         max_cost: Largest cost of a channel that is longer than the map says.
     """
     from scipy.spatial.distance import cdist

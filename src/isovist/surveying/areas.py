@@ -46,9 +46,9 @@ class Area:
 def reasons(visibility: Visibility) -> IntArray:
     """Return why each node could not be localized, as an index of `Reason`, shape (N,).
 
-    A node sees too little where it has too few witnesses at half of its headings.  It slides where
-    the fit is loose at half of its headings, or where its alias lies in sight, along the weakest
-    direction to within two blocks of the scan, at the same heading.
+    A node sees too little if it has too few witnesses at half of its headings.  It slides if the
+    fit is loose at half of its headings.  It also slides if its alias is in sight, along the
+    weakest direction to within two blocks of the scan, at the same heading.
     """
     plan, views, aliases = visibility.plan, visibility.views, visibility.aliases
     settings, localization = plan.settings.areas, plan.localization

@@ -24,8 +24,7 @@ class SampledAnswers:
             reported, in m, shape (k,); NaN without an estimate.
         sigma_deg: Standard deviation of the heading, in degrees, shape (k,).
         rivals: Number of other places in the answers that were not unique, shape (k,).
-        alias_xy: Position of the likeliest of these places, in m, shape (k, 2); NaN where there is
-            none.
+        alias_xy: Position of the likeliest other place, in m, shape (k, 2); NaN if there is none.
     """
 
     poses: FloatArray

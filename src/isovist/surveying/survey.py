@@ -1,7 +1,8 @@
 """Find out where on a site a sensor can be localized, and where not.
 
-`visibility` says what a sensor sees from the nodes, `predict` locates simulated scans and says how
-likely an answer is unique at each node, and `areas` finds where it is seldom unique.
+Three modules do the work. `visibility` simulates the view of a sensor from the nodes. `predict`
+locates simulated scans and predicts the probability of a unique answer at each node. `areas` finds
+the areas where it is low.
 """
 
 import io

@@ -1,8 +1,9 @@
 """Write a bag of a drive through a generated office, to try the node without a robot.
 
-The robot drives straight on until something is in its way, then turns. The bag has what a robot
-with Nav2 records: scans, odometry with drift, tf, the map (latched), and poses of another system
-on `/amcl_pose` that are right until the middle of the drive and then 1.5 m off; and true poses.
+The robot drives straight until an obstacle is ahead, then turns. The bag has the messages that a
+robot with Nav2 records: scans, odometry with drift, tf and the map (latched). It also has true
+poses, and poses of another system on `/amcl_pose`. These are right until the middle of the drive
+and then 1.5 m off.
 """
 
 import math

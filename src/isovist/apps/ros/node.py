@@ -60,10 +60,10 @@ class Node(Publisher):
         """Subscribe and advertise on a bus.
 
         Args:
-            bus: Carries the messages.
-            parameters: Topics, frames and what is published.
-            atlas: The atlas, or several by name, where the map topic tells which is loaded; `None`
-                waits for a map on that topic.
+            bus: The message bus.
+            parameters: Topics, frames and outputs.
+            atlas: The atlas, or several by name; then the map topic selects one.  `None` waits for
+                a map on that topic.
         """
         if parameters.any_attitude and (atlas is None or site_of(atlas).dimension == 2):
             raise InputError(

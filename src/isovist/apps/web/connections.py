@@ -1,8 +1,8 @@
 """Close idle connections, so that they keep nobody out.
 
-No option of uvicorn does this. It waits for the first request of a connection for ever, and with
-`limit_concurrency=50`, 60 idle connections make it answer 503 to everybody for as long as they
-stay (uvicorn 0.54, also with `timeout_keep_alive=1`).
+No option of uvicorn does this. It waits for the first request of a connection without a time limit.
+With `limit_concurrency=50`, 60 idle connections make it answer 503 to every client as long as they
+are open (uvicorn 0.54, also with `timeout_keep_alive=1`).
 """
 
 import asyncio

@@ -2,11 +2,11 @@
 
 Nodes lie on a lattice over the floor (`maps.floor`), at one height above it or at several.  The
 channels lie on rings of latitude, so that yaw is a cyclic shift.  Only rays that end at a wall
-count: one that leaves the map or goes on for longer than the reach tells nothing, and a cloud of
-points does not know which of the empty cells were seen to be empty.  A ray that enters unknown
-space ends at the wall behind it at the latest.  So a channel that looks into the unknown for more
-than half holds what it would see through it: no scan there can be longer, and one that is shorter
-costs no more than against a channel of which nothing is known.
+count.  A ray that leaves the map, or is longer than the reach, gives no information.  A cloud of
+points does not say which of the empty cells are known to be empty.  A ray that enters unknown space
+ends at the wall behind it at the latest.  So a channel whose larger part is unknown holds the range
+through the unknown space.  No scan can be longer there.  A shorter scan costs no more than at an
+unknown channel.
 """
 
 import math
@@ -53,8 +53,8 @@ PEAK_BLOCKS = (90_000, 150)
 PEAK_OF_NODE, PEAK_OF_CLUSTER = 9_000, 3_200
 """Bytes per node that it takes here, and where a cluster describes the nodes."""
 TILE = 512
-"""Side of the largest block of nodes in cells: with nodes on every third one at one height, a
-worker takes 600 MB for them, and for the cells as many as its rays reach."""
+"""Side of the largest block of nodes in cells.  With one node per 3 × 3 columns, a worker takes
+600 MB for the nodes, and the memory of the cells that its rays reach."""
 
 Height = float | tuple[float, float] | None
 

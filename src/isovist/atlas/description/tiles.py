@@ -15,8 +15,8 @@ Progress = Callable[[float], None]
 Box = tuple[slice, slice]
 """Rows and columns of cells."""
 MARGIN = 3
-"""Cells that a block has beyond twice the reach.  Rays are drawn up to half a cell to the side, so
-that one which is nearly parallel to a wall meets it up to twice as far off as its range says."""
+"""Cells that a block has beyond twice the reach.  Rays are drawn up to half a cell to the side.  A
+ray nearly parallel to a wall may meet it at up to twice its range."""
 
 
 class Block(Protocol):

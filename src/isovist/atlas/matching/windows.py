@@ -1,8 +1,8 @@
 """Describe scans by the channels of an atlas, which the search compares with the nodes.
 
-In 2D a beam stands for the angle halfway to its neighbours.  Where the directions of a basis
-have equal steps, a heading is a shift of channels and a phase; where they have not, every heading
-is a phase of its own, and every channel a ring of one.
+In 2D a beam covers the angle halfway to its neighbours.  If the directions of a basis have equal
+steps, a heading is a shift of channels and a phase.  Otherwise every heading is a phase, and every
+channel a ring of one channel.
 
 In 3D the scan becomes a table G of the mean log(1 + r) in bins of a quarter of a channel, and M
 of the bins that hold returns.  With V_r the weights of the channel of ring r at azimuth 0, its

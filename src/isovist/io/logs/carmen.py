@@ -7,21 +7,21 @@
         time host logger_time
 
 (x, y, θ) is the pose of the laser, (x_o, y_o, θ_o) that of the robot by odometry.  A log is read
-from the first of these kinds that it has; RAWLASER1 has no pose, so the ODOM line before it
+from the first kind of line above that it has.  RAWLASER1 has no pose, so the ODOM line before it
 gives both.  FLASER has no angles: beam k points to
 
     −π/2 + k·π/n        when n is 180 or 360,                                     (1)
     −π/2 + k·π/(n − 1)  otherwise (181, 361, …).                                  (2)
 
-The maximum range is the smallest of these:
+The maximum range is the smallest of three values:
 
 - PARAM robot_front_laser_max;
 - the maximum of a ROBOTLASER1 or RAWLASER1 line;
-- 0.99 M, with M the longest reading, if missing returns pile up there: at least ten readings lie
-  within 1 % of M, five times as many as in the band below, and less than half of all.
+- 0.99 M, with M the longest reading, if missing returns pile up there. This is so if at least ten
+  readings lie within 1 % of M, five times as many as in the band below, and less than half of all.
 
-Without any of them it is unknown.  PARAM robot_frontlaser_offset is the distance of the laser ahead
-of the robot's centre.
+Without these values it is unknown.  PARAM robot_frontlaser_offset is the distance of the laser
+ahead of the robot's centre.
 """
 
 import bz2
@@ -47,7 +47,7 @@ KINDS = ("FLASER", "ROBOTLASER1", "RAWLASER1")
 
 _MESSAGE = re.compile(rb"\n[ \t]*(?:FLASER|ROBOTLASER1|RAWLASER1|ODOM|PARAM)\b[^\n]*")
 _MARKS = (b"LASER", b"ODOM", b"PARAM")
-"""Every message has one of these: a block without any is skipped at once."""
+"""Every message has one of the marks; a block without any is skipped at once."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Read logs: scans with the odometry of their times.  The suffix tells the format (`LOG_FORMATS`).
+"""Read logs: scans with the odometry of their times, in the format of the suffix (`LOG_FORMATS`).
 
 A CARMEN log has two poses in each line.  The second one is the odometry of the robot (for RAWLASER1
 the ODOM line before it).  The first one is that of the laser, and there are three cases:

@@ -4,9 +4,9 @@ A pixel with channels c_1, …, c_k, each from 0 to the white of its format, has
 
     b = Σ c_j / (k · white),                                                      (1)
 
-stored as the whole numbers Σ c_j and k · white, so that no threshold is crossed by rounding.
-Grey has one channel, colour three; alpha is a fourth one beside three (grey then counts
-three times) where the caller wants it averaged in, which is what map_server does.
+stored as the whole numbers Σ c_j and k · white, so that no threshold is crossed by rounding. Grey
+has one channel, colour three. If the caller wants it, alpha is averaged in as a fourth channel, as
+in map_server; grey then counts three times.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Read and write maps; the suffix of the file tells its format (`MAP_FORMATS`).
+"""Read and write maps; the suffix of the file determines its format (`MAP_FORMATS`).
 
 2D: ROS maps give an `OccupancyMap`, plans a `SegmentMap`.  3D: OctoMaps and point clouds give a
 `VoxelMap`, meshes a `MeshMap`.  A PLY file is a mesh if it has faces.  Cells of a point cloud

@@ -7,8 +7,8 @@ With the brightness b of a pixel in [0, 1] (0 is black), its occupancy is
 and its cell is occupied when p > occupied_thresh, free when p < free_thresh, else unknown.
 The three modes of map_server (ROS 1 and Nav2) become an occupancy map as follows:
 
-trinary (the default): equation (1).  An alpha channel is averaged with the three of colour, as
-    map_server does, so in an image with alpha an opaque 205, usually unknown, is free.
+trinary (the default): equation (1).  As in map_server, an alpha channel is averaged with the three
+    of colour.  So an opaque 205, which is usually unknown, is free in an image with alpha.
 scale: a pixel that is not fully opaque is unknown; the others follow (1).  The values that
     map_server gives between the thresholds are unknown here.
 raw: brightness is not inverted, whatever `negate` is.  The grey value, out of 255, is the

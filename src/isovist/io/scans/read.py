@@ -1,4 +1,4 @@
-"""Read and write scans; the suffix of the file tells its format (`SCAN_FORMATS`).
+"""Read and write scans; the suffix of the file determines its format (`SCAN_FORMATS`).
 
 `io.scans.fields` has the fields of JSON and NPZ files, `io.scans.csv_scans` the columns of CSV.
 3D scans are clouds in the frame of the sensor or depth images.

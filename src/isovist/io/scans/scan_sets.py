@@ -1,9 +1,14 @@
 """Read many scans of one sensor with their poses from one `.npz` file.
 
-Arrays: `ranges_m`, `ranges_cm` or `ranges_mm`, shape (N, B); `pose` (N, 3), x, y (m) and yaw (rad)
-of the sensor in the map; `angle_min` and `angle_inc` (rad); perhaps `range_max` (m), `odom`
-(N, 3), `t` (N,) in s, and `in_map_split` (N,), which scans went into the map.  A file with several
-sensors names the arrays of each with a prefix.
+Arrays of the file:
+
+- `ranges_m`, `ranges_cm` or `ranges_mm`, shape (N, B)
+- `pose`: x, y (m) and yaw (rad) of the sensor in the map, shape (N, 3)
+- `angle_min` and `angle_inc`, in rad
+- optional: `range_max` in m, `odom`, shape (N, 3), and `t` in s, shape (N,)
+- optional: `in_map_split`, shape (N,), true for the scans that went into the map
+
+A file with several sensors names the arrays of each with a prefix.
 """
 
 import math

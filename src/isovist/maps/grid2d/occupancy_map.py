@@ -1,9 +1,9 @@
 """2D maps of square cells: free, occupied or unknown.
 
-Rays are exact: they go from cell face to cell face in float64, and end where they enter a cell
-that is not free.  The direction a means the angle a + 0: a ray through a corner goes on as if
-turned to the left by an infinitesimal angle, and a ray along a grid line runs through the cells on
-its left.  An origin outside free space has range 0.
+Rays are exact: they go from cell face to cell face in float64, and end where they enter a cell that
+is not free.  A ray through a corner continues as if turned to the left by an infinitesimal angle.
+A ray along a grid line runs through the cells on its left.  An origin outside free space has range
+0.
 """
 
 from collections.abc import Callable, Sequence

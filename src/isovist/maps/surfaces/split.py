@@ -13,9 +13,9 @@ TOUCH = 1e-9  # m: an end this near to a segment lies on it
 def split_crossings(segments: FloatArray) -> tuple[FloatArray, IntArray]:
     """Split segments into walls that meet only at their ends, and return each wall's segment.
 
-    Ends nearer than TOUCH to each other become one point, and so does an end that near to the
-    inside of another segment; a stretch covered by several segments stays once, as part of the
-    first.
+    Ends nearer than TOUCH to each other become one point.  An end that near to the inside of
+    another segment splits it there.  A stretch covered by several segments stays once, as part of
+    the first.
 
     Args:
         segments: Ends (x0, y0, x1, y1), shape (m, 4).

@@ -105,7 +105,7 @@ class _Plane:
     Attributes:
         normal: Unit normal pointing away from the point, shape (3,).
         height: Distance of the plane in m.
-        axes: Two unit vectors in the plane, shape (3, 2).
+        axes: Two unit vectors along the plane, shape (3, 2).
     """
 
     normal: FloatArray

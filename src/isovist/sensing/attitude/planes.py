@@ -3,7 +3,7 @@
 A few hundred returns, spread evenly over directions, vote.  Each and its nearest neighbours make a
 patch with a normal n, the last principal axis.  A flat patch votes for ±n by the area at 1 m that
 it stands for, 1 / cos of the angle between beam and normal: floors, ceilings and walls get most
-votes.  Up is along one of these normals, or at right angles to two of them.
+votes.  Up is along one of the normals, or at right angles to two of them.
 """
 
 from dataclasses import replace

@@ -1,8 +1,8 @@
 """Measure how fast the descriptor of a 3D map changes from node to node.
 
-μ is the least singular value of the Jacobian of the descriptor by x and y, by differences between
-neighbouring nodes: [F(x + h) − F(x − h)]/2h with h the spacing, one-sided beside walls; channels
-that look into the unknown are left out.
+μ is the least singular value of the Jacobian of the descriptor with respect to x and y. The
+Jacobian is a difference between neighbouring nodes, [F(x + h) − F(x − h)]/2h with h the spacing,
+and one-sided beside walls. Channels into unknown space are left out.
 """
 
 import numpy as np

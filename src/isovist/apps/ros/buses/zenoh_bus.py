@@ -5,13 +5,13 @@ A message travels as CDR on the key
     DOMAIN/TOPIC/PACKAGE::msg::dds_::TYPE_/RIHS01_HASH                                       (1)
 
 with an attachment of 33 bytes: sequence number and time in ns, 8 bytes each, and the publisher's
-own 16 with their count before them.  Whoever publishes, listens or serves says so by a liveliness
-token
+own 16 with their count before them.  Publishers, subscribers and services announce themselves by a
+liveliness token
 
     @ros2_lv/DOMAIN/SESSION/0/NUMBER/KIND/%/%/NODE/%TOPIC/TYPE/HASH/QOS,                      (2)
 
-by which `ros2 topic list` and the like know of it.  Other versions of ROS may have another hash, so
-subscribers take any.  Latched topics are cached by the publisher and asked for by late subscribers.
+which `ros2 topic list` and similar tools read.  Other versions of ROS may have another hash, so
+subscribers take any.  Publishers cache latched topics, and late subscribers query them.
 """
 
 import hashlib
