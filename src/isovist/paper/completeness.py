@@ -10,20 +10,20 @@ within the mesh norm h_n of θ, hence for softmax
 
     R_n(δ) ≤ n exp((cos δ − cos h_n)/ε_n).                                    (2)
 
-So g⁽ⁿ⁾ → g uniformly, the functionals F_i are total and F separates any two signals in the limit,
-if the right-hand side of (2) tends to 0 for every δ > 0: a rate condition that links n, h_n and
-ε_n, sufficient and not necessary.  For the uniform limit ε_n → 0 alone is not enough.  Pack N
-directions together: once N exceeds e^(2/ε) they outweigh the nearest direction everywhere, and
-g⁽ⁿ⁾ is nearly constant however small ε is.  The rule used here,
+Let the right-hand side of (2) tend to 0 for every δ > 0.  Then g⁽ⁿ⁾ → g uniformly, the functionals
+F_i are total, and F separates any two signals in the limit.  This rate condition links n, h_n and
+ε_n; it is sufficient and not necessary.  For the uniform limit ε_n → 0 alone is not enough.  Pack N
+directions together: once N exceeds e^(2/ε) they outweigh the nearest direction everywhere, and g⁽ⁿ⁾
+is nearly constant however small ε is.  The rule used here,
 
     ε_n = κ h_n²,                                                             (3)
 
 keeps the weights about as wide as the directions are apart.  For well-spread directions n grows
 like h_n^(1−d), and (2) falls like h^(1−d) exp(−δ²/(2κh²)), faster than any power of h.
 
-Parseval: |f|_n → ‖f‖, and the gap ‖f‖² − |f|_n² = ‖f − P_n f‖² falls like h_n (that is 1/n on the
+Parseval: |f|_n → ‖f‖. The gap ‖f‖² − |f|_n² = ‖f − P_n f‖² falls like h_n (that is 1/n on the
 circle) for a signal that jumps, since a fixed share of the energy in a cell around each jump is
-lost, and much faster for a smooth one.
+lost. For a smooth signal it falls much faster.
 """
 
 from collections.abc import Callable, Sequence

@@ -5,10 +5,10 @@ or given, is
 
     p̂ = argmin_k ‖F(p_k) − F_obs‖,                                                          (1)
 
-over headings too when none is known: a scan is turned in steps of the mesh norm of the basis, a
-given F by whole channels.  From there Gauss–Newton goes to where F is F_obs: with exact F and J of
-the map (`gauss_newton`) when F_obs is given, over the beams of the scan (`scan_gauss_newton`) for a
-scan.
+If no heading is known, the minimum is over headings too.  A scan is turned in steps of the mesh
+norm of the basis, a given F by whole channels.  From the node, Gauss–Newton searches the place
+where F equals F_obs.  A given F_obs is compared with exact F and J of the map (`gauss_newton`), a
+scan over its beams (`scan_gauss_newton`).
 """
 
 from collections.abc import Sequence

@@ -4,9 +4,9 @@ Let δ = max_i ‖d_i − d_i′‖.  The paper bounds each weight by
 
     |w_i − w_i′| ≤ C δ,     C = (n + 1) L_ψ / Z_min,                          (1)
 
-with L_ψ a Lipschitz constant of ψ and Z_min the smallest Σ_j ψ(θ·d_j) of either basis; hence
-|F_i − F_i′| ≤ C δ ‖f‖₁ and ‖F − F′‖₂ ≤ √n C δ ‖f‖₁.  For softmax Z_min ≥ n e^(−1/ε) gives
-C ≤ (n + 1) e^(2/ε)/(n ε): 8e19 at n = 16, ε = 0.05, too large to be of use.
+with L_ψ a Lipschitz constant of ψ and Z_min the smallest Σ_j ψ(θ·d_j) of either basis.  Hence |F_i
+− F_i′| ≤ C δ ‖f‖₁ and ‖F − F′‖₂ ≤ √n C δ ‖f‖₁.  For softmax Z_min ≥ n e^(−1/ε) gives C ≤ (n + 1)
+e^(2/ε)/(n ε): 8e19 at n = 16, ε = 0.05, too large to be of use.
 
 The sharp constant.  Let g = (log ψ)′ be bounded by K on [−1, 1].  Then
 
@@ -20,7 +20,7 @@ the mean of y under the weights,
 
     dw_i/dτ = w_i (y_i − ȳ),     Σ_i |dw_i/dτ| = Σ_i w_i |y_i − ȳ| ≤ K δ,     (3)
 
-because the mean absolute deviation of numbers in [−M, M] is at most M: it is at most the standard
+because the mean absolute deviation of numbers in [−M, M] is at most M. It is at most the standard
 deviation, whose square is at most the mean of y_i² ≤ M².  Integrate over τ, then against |f|. ∎
 
 It is attained to first order: where two weights are ½ each and their directions move in opposite

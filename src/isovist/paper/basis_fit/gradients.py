@@ -19,7 +19,7 @@ Everything is thus a sum Σ_s b_s uᵀ dw(θ_s), and with g = (log ψ)′ and ū
     ∂/∂d_j Σ_s b_s uᵀ w(θ_s) = Σ_s b_s w_j g_j (u_j − ū) θ_s.                 (6)
 
 The optimiser works on free vectors x_i with d_i = x_i/‖x_i‖, whose gradient is tangent to the
-sphere by itself, and on log λ where the parameter λ of the profile is free too.
+sphere. If the parameter λ of the profile is free, it works on log λ too.
 """
 
 from collections.abc import Callable

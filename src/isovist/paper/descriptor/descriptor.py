@@ -18,8 +18,8 @@ A scan sees only some directions Ω.  Its descriptor and its mass,
 
     F_i = Σ_k f(r_k) Δ_k w_i(b_k),    m_i = Σ_k Δ_k w_i(b_k),                (3)
 
-run over the valid beams; beam k owns the angles Δ_k halfway to its neighbours, though no more
-than 1.5 times the usual beam spacing, so that a hole in the scan stays a hole.
+run over the valid beams. Beam k covers the angle Δ_k halfway to its neighbours, but at most 1.5
+times the median beam spacing. So a hole in the scan stays a hole.
 """
 
 from dataclasses import dataclass, field

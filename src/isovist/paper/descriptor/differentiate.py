@@ -1,14 +1,14 @@
 """Differentiate a loss of F by everything that F depends on.
 
-On a plan of walls, F depends on the places p, on the corners v of the walls, on the directions d_i
-of the basis and on the parameter λ of its profile, the temperature ε of a softmax.  Given
-u = ∂ℓ/∂F of any loss ℓ, `Plan.pull` gives
+On a plan of walls, F depends on the places p and on the corners v of the walls.  It also depends on
+the directions d_i of the basis and the parameter λ of its profile, which is the temperature ε of a
+softmax.  Given u = ∂ℓ/∂F of any loss ℓ, `Plan.pull` gives
 
-    ∂ℓ/∂p = Σ_i u_i ∂F_i/∂p,   and likewise  ∂ℓ/∂v,  ∂ℓ/∂d_i,  ∂ℓ/∂λ,                     (1)
+    ∂ℓ/∂p = Σ_i u_i ∂F_i/∂p,   and  ∂ℓ/∂v,  ∂ℓ/∂d_i,  ∂ℓ/∂λ,                     (1)
 
-exactly and with shadows, by one sum over the nodes of `paper.descriptor.moments` each, whatever the
-number of corners: walls that meet in a corner move together, and a corner that hides what is behind
-it moves its shadow.  Moving all corners and p alike changes nothing,
+exactly and with shadows.  Each is one sum over the nodes of `paper.descriptor.moments`, for any
+number of corners.  Walls that meet in a corner move together, and a corner that occludes walls
+moves its shadow.  Moving all corners and p together changes nothing,
 
     Σ_v ∂F/∂v = −J.                                                           (2)
 

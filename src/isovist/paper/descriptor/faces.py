@@ -4,14 +4,14 @@ A plane face at distance h from p, with unit normal n, covers the solid angle
 
     dσ = h dA / r³,      hence   ∫ f w_i dσ = Σ_faces ∫_visible f(r) w_i(θ) h/r³ dA,         (1)
 
-over the visible part of the face.  What hides it is computed in its plane: the part of every
-other triangle between p and the plane is projected from p onto it, and taken away.  What remains
-is cut into triangles, halved at their longest edge until they look small from p, and integrated by
-a product of Gauss–Legendre rules on the square, collapsed to the triangle: the integrand is
-analytic there, and the rule of `quadrature` says how small and how many nodes.
+over the visible part of the face.  What hides it is computed in its plane: the part of every other
+triangle between p and the plane is projected from p onto it, and taken away.  The rest is cut into
+triangles, which are halved at their longest edge until they look small from p.  They are integrated
+by a product of Gauss–Legendre rules on the square, collapsed to the triangle.  The integrand is
+analytic there, and the rule of `quadrature` determines the size and the number of nodes.
 
-Of faces that lie on each other the first is seen.  Edges of shadows are straight lines of the
-plane, so nothing is approximated but the integrals; GEOS finds where lines cross to rounding.
+If faces coincide, the first one is visible.  Edges of shadows are straight lines of the plane, so
+nothing is approximated but the integrals; GEOS finds where lines cross to rounding.
 """
 
 from collections.abc import Iterator

@@ -6,8 +6,8 @@ is tame, since
 
     dσ = |n·θ| dA / r²,   hence   ∫ ∇r w_i dσ = ∓ n ∫_visible w_i / r² dA.                 (1)
 
-So faces that are large in view and nearly edge-on are cut into small triangles, each with one ray
-to its middle to see whether it is visible; the rest is left to the sum over directions.
+So faces that are large in view and nearly edge-on are cut into small triangles. One ray to the
+middle of each decides whether it is visible. The rest is left to the sum over directions.
 """
 
 import numpy as np

@@ -1,13 +1,13 @@
-"""Reduce what places show to numbers on directions, so that bases can be exchanged.
+"""Reduce the views of places to numbers on directions, so that bases can be exchanged.
 
 F and J are linear in the weights.  With nodes θ_s and, for each, the signal times its
 coefficient, m_s = c_s f(θ_s), and the same for its gradient in p, M_s ∈ R^d,
 
     F_i = Σ_s w_i(θ_s) m_s,        J_i = Σ_s w_i(θ_s) M_s.                    (1)
 
-On a map of segments each visible corner is one more node, at its own direction, with m_s = 0 and
-M_s its shadow term, and so is each rim of a signal that jumps at a longest range.  Nothing but w
-depends on the basis, so with C_ij of `DirectionalBasis.direction_slopes`
+On a map of segments each visible corner is one more node, with m_s = 0 and M_s its shadow term.  So
+is each rim of a signal that jumps at a longest range.  Only w depends on the basis, so with C_ij of
+`DirectionalBasis.direction_slopes`
 
     ∂F_i/∂d_j = (I − d_j d_jᵀ) Σ_s C_ij(θ_s) m_s θ_s,                         (2)
     ∂F_i/∂λ   = Σ_s m_s ∂w_i/∂λ (θ_s),                                        (3)

@@ -1,14 +1,14 @@
 """Compute what a longest range adds to the Jacobian of a signal that jumps there.
 
-An intensity that counts nothing beyond the range M jumps on a wall where the wall is M away, and
-that place moves with p.  With c the distance from p to the line or plane of the wall, n its unit
-normal pointing away from p and φ the angle from n, r = c/cos φ is M at cos φ = c/M.  When p moves
-by δ the rim opens by n·δ/(M sin φ).  In the plane it is seen at the angles a = α ± φ on either side
-of the angle α of n, and each adds to ∂F_i/∂p
+An intensity that is 0 beyond the range M jumps on a wall at distance M, and that place moves with
+p.  Let c be the distance from p to the line or plane of the wall, n its unit normal pointing away
+from p, and φ the angle from n.  Then r = c/cos φ is M at cos φ = c/M. When p moves by δ the rim
+opens by n·δ/(M sin φ).  In 2D it is at the angles a = α ± φ on either side of the angle α of n, and
+each adds to ∂F_i/∂p
 
     (f(a⁻) − f(a⁺)) w_i(a) n/(M sin(a − α)).                                  (1)
 
-In space it is a circle of directions around n, with dℓ = sin φ dβ, and each face adds
+In 3D it is a circle of directions around n, with dℓ = sin φ dβ, and each face adds
 
     (f(M⁻) − f(M⁺)) n/M ∫ w_i dβ,                                             (2)
 

@@ -1,8 +1,9 @@
 """Compute what moving shadows add to the Jacobian on a map of segments.
 
 f_p jumps at the angle a where a ray passes a corner at distance ρ_a and meets another wall behind
-it.  When p moves by δ the corner is seen turned by (sin a, −cos a)·δ/ρ_a, the piece before it gains
-what the piece after it loses, and ∂F_i/∂p has, besides ∫ ∇f_p w_i dθ, the shadow term
+it.  When p moves by δ the direction of the corner turns by (sin a, −cos a)·δ/ρ_a.  The piece before
+it gains the angle that the piece after it loses.  So ∂F_i/∂p has, besides ∫ ∇f_p w_i dθ, the shadow
+term
 
     Σ_a (f(a⁻) − f(a⁺)) w_i(a) (sin a, −cos a)/ρ_a,                           (1)
 

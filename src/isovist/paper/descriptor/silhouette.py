@@ -1,24 +1,25 @@
 """Compute what moving silhouettes add to the Jacobian on a mesh.
 
-F_i(p) = ∫ f_p w_i dσ, and f_p jumps across the curves on which edges of the mesh stand against
-what is behind them.  Let an edge be seen on the great circle with unit normal m, and let f⁺ be
-the signal on the side to which m points and f⁻ on the other.  When p moves by δ, the image of an
-edge point at distance ρ moves by −m·δ/ρ across the circle, the side of f⁻ gains what the side of
-f⁺ loses, and so
+F_i(p) = ∫ f_p w_i dσ, and f_p jumps across the curves on which edges of the mesh occlude other
+faces.  Let the image of an edge lie on the great circle with unit normal m.  Let f⁺ be the signal
+on the side to which m points, and f⁻ the signal on the other side.  When p moves by δ, the image of
+an edge point at distance ρ moves by −m·δ/ρ across the circle.  The side of f⁻ gains the angle that
+the side of f⁺ loses, and so
 
     ∂F_i/∂p = ∫ ∇f_p w_i dσ + Σ_edges ∫ (f⁺ − f⁻) w_i m/ρ dℓ.                             (1)
 
-An edge can carry a jump of range only where all its faces lie on one side of the plane through p
-and the edge; of another signal also where its faces differ in it.  With h the distance from p to
-the line of the edge and s the place along it, the nodes are Gauss–Legendre in u = arsinh(s/h):
+An edge can have a jump of the range only if all its faces lie on one side of the plane through p
+and the edge.  Another signal can also jump at an edge whose faces differ in it.  With h the
+distance from p to the line of the edge and s the place along it, the nodes are Gauss–Legendre in u
+= arsinh(s/h):
 
     ρ = h cosh u,   dℓ = du / cosh u,   hence   dℓ/ρ = du / (h cosh² u).                   (2)
 
-Whether the edge is seen at a node and what is beside it comes from two rays, a hair to either
-side: the first on the side of a face at the edge, which is what it meets if the edge is seen there.
+Two rays, a hair to either side, show whether the edge is visible at a node and what is beside it.
+The first is on the side of a face at the edge, and meets that face if the edge is visible there.
 Panels are halved until both halves together agree with the whole about ∫ (f⁺ − f⁻) dℓ/ρ, so they
-gather where the edge goes behind something or the background changes.  Faces that pass through
-each other without an edge there are not seen by (1); a jump at a longest range is that of `rims`.
+gather where the edge goes behind something or the background changes.  Faces that pass through each
+other without an edge there are not seen by (1); a jump at a longest range is that of `rims`.
 """
 
 from dataclasses import dataclass

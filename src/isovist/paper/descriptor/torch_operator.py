@@ -5,8 +5,8 @@
     F = describe(plan, points, corners=corners, directions=d, temperature=epsilon)
     loss(F).backward()
 
-Every argument but the plan may be a tensor that wants a gradient, in double precision and on the
-CPU; the walls between the corners stay as the plan has them.
+Every argument except the plan may be a tensor that requires a gradient, in double precision and on
+the CPU. The walls between the corners are those of the plan.
 """
 
 from typing import Any

@@ -23,14 +23,15 @@ descriptor; then W = J̃ᵀJ̃, and with κ₂ = sup ‖J̃(s) − J̃(ŝ)‖ of
 
 Integrals over time are sums with positive weights, for which (1) to (5) hold as they stand.
 
-What is observed is not F(t; s*).  If it is off by at most η, and the motion by at most e (so that
-a trajectory through s* misses each pose by e at most, in the sense of (4) of `observations`), then
+The observation differs from F(t; s*).  Let its error be at most η, and that of the motion at most
+e, so that a trajectory through s* misses each pose by at most e in the sense of (4) of
+`observations`.  Then
 
     ‖F(t; s*) − F(t; ŝ)‖ ≤ ‖F_obs(t) − F(t; ŝ)‖ + η + L_R S e,                (6)
 
-where S = (a + √(a² + 4))/2, with a = ‖Δ_t‖/ℓ at its largest (0 with a known heading), is how much
-an error of a pose can grow when it is taken back to the start, and L_R = sup ‖J̃‖ over the ball
-that is S e wider.
+where L_R = sup ‖J̃‖ over the ball that is S e wider. S = (a + √(a² + 4))/2, with a the largest
+‖Δ_t‖/ℓ (0 with a known heading), is the largest factor by which an error of a pose grows on its way
+back to the start.
 
 L is exact.  κ, κ₂ and L_R are suprema over samples, times a margin that is stated: estimates.  On
 maps of cells F is a sum over rays and J a difference quotient, for which (1) does not hold; there

@@ -18,9 +18,9 @@ nodes θ_s, coefficients c_s and the matrix A_si = √c_s w_i(θ_s),
     |f| = ‖z‖,            α = V diag(1/s) z,                                  (7)
 
 over the singular values s_k > τ s_1 only.  Working with A keeps twice the digits that an
-eigendecomposition of G would.  How many are kept is the effective rank.  An error e in F becomes
-at most e/s_r in |f|, so τ says how exactly F must be known; what falls below τ is a part of the
-signal that F holds only in its last digits.
+eigendecomposition of G would.  How many are kept is the effective rank.  An error e in F becomes at
+most e/s_r in |f|, so τ determines how exactly F must be known.  The part of the signal below τ is
+only in the last digits of F.
 
 For n equal steps on the circle G is circulant.  With Fourier coefficients c_l of w_0,
 

@@ -10,16 +10,16 @@ which its direction from p lies,
 
     F_i(p) = Σ_k v_k w_i(θ_k),     θ_k = (x_k − p)/‖x_k − p‖,                 (2)
 
-with w_i the indicator of the bin.  Then a vote moves from one bin to the next in one go: F jumps
-by √2 v_k, and between jumps its slope knows nothing of them.  This is the bin-boundary effect.
-With soft weights (2) is smooth, and with r_k = ‖x_k − p‖, v_k = c_k r_k,
+with w_i the indicator of the bin.  Then a vote moves from one bin to the next at once: F jumps by
+√2 v_k, and between jumps its slope does not show them.  This is the bin-boundary effect.  With soft
+weights (2) is smooth, and with r_k = ‖x_k − p‖, v_k = c_k r_k,
 
     ∂F_i/∂p = Σ_k (−c_k w_i θ_kᵀ + v_k (∂w_i/∂θ)(θ_kθ_kᵀ − I)/r_k).           (3)
 
-Published rules of this kind.  FPFH puts each of three angles of every neighbour into 11 equal
-bins, hard.  SHOT divides the ball into 8 azimuths × 2 elevations × 2 radii with 11 bins of the
-cosine of a normal in each, and softens the edges by sharing each vote linearly with the
-neighbouring bin.  `sectors` is that angular grid, hard or shared.
+Published rules of this kind.  FPFH puts each of three angles of every neighbour into 11 equal bins,
+hard.  SHOT divides the ball into 8 azimuths × 2 elevations × 2 radii, with 11 bins of the cosine of
+a normal in each.  It softens the edges by sharing each vote linearly with the neighbouring bin.
+`sectors` is that angular grid, hard or shared.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Compare descriptors of which only some channels are known.
+"""Compare descriptors with unknown channels.
 
 With v_i = 1 for channels that both descriptors know and |v| of n of them,
 
@@ -7,9 +7,9 @@ With v_i = 1 for channels that both descriptors know and |v| of n of them,
     gram         d² = (n/|v|) gᵀ (G_vv)⁺ g,      g = v (F − F′),                            (3)
 
 with G the Gram matrix of the basis.  If all channels are known these are ‖F − F′‖₂, its truncated
-L¹ twin and the metric of the paper.  A node that knows less than three quarters of what was
-observed is not compared, since few channels agree with anything.  τ is half the standard deviation
-of a channel over the grid: larger differences are outliers and count no more than that.
+L¹ twin and the metric of the paper.  A node with less than three quarters of the observed channels
+is not compared, since a few channels agree with anything. τ is half the standard deviation of a
+channel over the grid.  Larger differences are outliers and count as τ.
 """
 
 from collections.abc import Iterator

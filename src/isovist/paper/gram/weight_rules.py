@@ -4,9 +4,9 @@ The inner product of a Gram matrix needs only the weights, which are smooth, so 
 
     ∫_Ω w_i w_j dσ = Σ_s c_s w_i(θ_s) w_j(θ_s).                               (1)
 
-On the circle the nodes are Gauss–Legendre between the poles of the weights, as in `Exact`; on
-the sphere they are Gauss–Legendre in z times an equally spaced sum in azimuth (or
-Gauss–Legendre there too, when the azimuth is restricted), refined until (1) settles.
+On the circle the nodes are Gauss–Legendre between the poles of the weights, as in `Exact`. On the
+sphere they are Gauss–Legendre in z times an equally spaced sum in azimuth, or Gauss–Legendre there
+too if the azimuth is restricted. They are refined until (1) settles.
 """
 
 from dataclasses import dataclass

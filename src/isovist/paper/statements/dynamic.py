@@ -1,8 +1,8 @@
 """Statements about trajectories and the Gramian (§6.2, §6.3).
 
-Trajectories are short arcs in random rooms, p(t) = p₀ + ∫v with a velocity that turns; integrals
-over time are Gauss–Legendre sums of 12 nodes, and since their weights are positive every
-statement about W holds for the sums as it does for the integrals.
+Trajectories are short arcs in random rooms, p(t) = p₀ + ∫v with a velocity that turns. Integrals
+over time are Gauss–Legendre sums of 12 nodes. Their weights are positive, so every statement about
+W is valid for the sums too.
 """
 
 from collections.abc import Iterator

@@ -6,11 +6,11 @@ rational in v, the weights are analytic, and so is
     D(v) = det W(v) = det ∫ JᵀJ dt.                                                          (1)
 
 A function that is analytic on a connected open set vanishes on all of it or on a set that is
-nowhere dense and of measure zero.  So the remark is a theorem on every cell of maps whose corners
-come into sight in one order, if one map of the cell has D > 0, and that one map can be tried.
+nowhere dense and of measure zero.  Consider a cell of maps whose corners become visible in one
+order.  If one map of the cell has D > 0, which can be tried, the remark is a theorem on the cell.
 
-It is wrong where it says more: in a family all of whose maps share a symmetry every map is
-degenerate, and for a range that is cut off so is every map whose walls are beyond it.
+Beyond that it is wrong. In a family of maps with a common symmetry every map is degenerate. With a
+maximum range so is every map whose walls are farther away.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """Statements about static localization (§6.1).
 
-The corrected bound is tried on small cubes M with a lattice of nodes in them: κ is the largest
-‖J(x) − J(p*)‖ over the nodes and as many random places, times 1.25, and L the same way.  So the
-neighbourhood in which F inverts is M itself, and no alias can lie outside it.
+The corrected bound is tried on small cubes M with a lattice of nodes in them. κ is 1.25 times the
+largest ‖J(x) − J(p*)‖ over the nodes and an equal number of random places; L is computed in the
+same way.  So the neighbourhood in which F inverts is M itself, and no alias can lie outside it.
 """
 
 from collections.abc import Iterator

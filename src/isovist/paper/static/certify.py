@@ -1,15 +1,14 @@
 """Certify an answer: bound the error of its position by the descriptor of the scan.
 
-The directions Ω of the beams that agree with the map at the estimate are put through a basis in the
-level frame of the sensor, once with the ranges that were measured and once with those that the map
-predicts, in 2D on a much finer set of rays:
+Let Ω be the directions of the beams that agree with the map at the estimate. The descriptor over Ω
+is computed in the level frame of the sensor, once with the measured ranges and once with the ranges
+that the map predicts. The latter are on a much finer set of rays in 2D:
 
     F_i(s) = ∫_Ω f(r(b; s)) w_i(b) db,    f(r) = log(1 + r).                       (1)
 
-Its Jacobian by the state s, split into the position part J (per m) and the heading part k (per
-rad), is taken by central differences of cast ranges, so what corners hide and show, the shadow
-term, is in it.  Let P = I − qqᵀ with q = k/‖k‖ at the estimate ŝ take the heading out to first
-order, and
+Its Jacobian with respect to the state s has a position part J (per m) and a heading part k (per
+rad).  It is a central difference of cast ranges, so it includes the shadow term of corners.  Let P
+= I − qqᵀ with q = k/‖k‖ at the estimate ŝ remove the heading to first order, and
 
     μ = σ_min(P J(ŝ)),   κ = max ‖P (J(s) − J(ŝ))‖,   ν = max ‖P k(s)‖          (2)
 
@@ -21,7 +20,7 @@ the integral of P J and P k along the straight path.  With ρ = ‖F_obs − F(�
 
 F is Lipschitz on maps of line segments.  On cells, ranges are steps, and in 3D a sum over single
 rays jumps where one passes an edge: there μ is reported and no bound is claimed.  A far alias
-satisfies (3) as well: that there is none is what the rivals of the answer are for.
+satisfies (3) as well; the rivals of the answer must exclude it.
 """
 
 from collections.abc import Sequence

@@ -2,16 +2,16 @@
 
 It is an h-covering when no free point is farther than h from a node.  The covering radius reported
 here is an upper bound of the smallest such h.  On walls, free space lies within s/√2 of a finer
-lattice of pitch s, so it is the largest distance from that lattice to the nodes, plus s/√2; on
-cells it is the largest distance from the middle of a free cell, plus half the diagonal of a cell.
-On a mesh it is that of free samples, plus half the diagonal of their lattice: an estimate, since a
-crevice may lie between samples.
+lattice of pitch s, so h is the largest distance from that lattice to the nodes, plus s/√2.  On
+cells it is the largest distance from the middle of a free cell to the nodes, plus half the diagonal
+of a cell.  On a mesh it is that of free samples, plus half the diagonal of their lattice.  This is
+an estimate, since a crevice may lie between samples.
 
 Maps of cells do not know everything.  With K_i the part of ∫ w_i that rays of known length have,
 
     F_i = (∫ w_i / K_i) Σ_s c_s known_s f(r_s) w_i(θ_s),                                    (1)
 
-and a channel of which less than half is known is masked.
+and a channel is masked if less than half of it is known.
 """
 
 from collections.abc import Callable

@@ -13,9 +13,9 @@ that holds the true place p*, then
 
     ‖p̂ − p*‖ ≤ ‖F(p̂) − F(p*)‖ / (μ − κ).                                     (2)
 
-For the nearest node in descriptor space, ‖F(p̂) − F(p*)‖ ≤ L h + 2η: the node nearest in space
-is at most L h away from F(p*), hence L h + η from the observation, p̂ is no farther from it,
-and the observation is within η of F(p*).  So
+For p̂ the node with the nearest descriptor, ‖F(p̂) − F(p*)‖ ≤ L h + 2η.  The descriptor of the node
+nearest to p* is at most L h from F(p*), hence L h + η from the observation.  That of p̂ is no
+farther from the observation, which is within η of F(p*).  So
 
     ‖p̂ − p*‖ ≤ (L h + 2η) / (μ − κ).                                         (3)
 
