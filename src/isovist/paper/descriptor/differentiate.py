@@ -4,7 +4,7 @@ On a plan of walls, F depends on the places p and on the corners v of the walls.
 the directions d_i of the basis and the parameter λ of its profile, which is the temperature ε of a
 softmax.  Given u = ∂ℓ/∂F of any loss ℓ, `Plan.pull` gives
 
-    ∂ℓ/∂p = Σ_i u_i ∂F_i/∂p,   and  ∂ℓ/∂v,  ∂ℓ/∂d_i,  ∂ℓ/∂λ,                     (1)
+    ∂ℓ/∂p = Σ_i u_i ∂F_i/∂p,   and likewise  ∂ℓ/∂v,  ∂ℓ/∂d_i,  ∂ℓ/∂λ,                     (1)
 
 exactly and with shadows.  Each is one sum over the nodes of `paper.descriptor.moments`, for any
 number of corners.  Walls that meet in a corner move together, and a corner that occludes walls
