@@ -23,6 +23,7 @@ from isovist.sensing import Log, ScanSet
 from isovist.tracking import Update
 
 BEFORE, AFTER = PROTOCOL.updates_before_kidnap, PROTOCOL.updates_after_kidnap
+"""Number of updates before and after a robot is moved."""
 NOISE = PROTOCOL.odometry_noise_share, PROTOCOL.odometry_noise_rad_per_m
 
 

@@ -15,9 +15,12 @@ from isovist.sensing import Scan
 from isovist.storage import check_size, decoder_errors, existing_file, is_folder
 
 LASER_SCAN = "sensor_msgs/msg/LaserScan"
+"""Type of ROS messages with a 2D scan."""
 BAG_SUFFIXES = (".bag", ".db3", ".mcap")
 POINT_CLOUD = "sensor_msgs/msg/PointCloud2"
+"""Type of ROS messages with a 3D scan."""
 ODOMETRY = "nav_msgs/msg/Odometry"
+"""Type of ROS messages with odometry."""
 TRANSFORMS = ("tf2_msgs/msg/TFMessage", "tf/msg/tfMessage")
 TOPICS = {LASER_SCAN: "scan_topic", POINT_CLOUD: "scan_topic", ODOMETRY: "odometry_topic"}
 """The parameter that chooses the topic, by type of message."""

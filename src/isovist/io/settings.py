@@ -127,4 +127,5 @@ class LogChecks(Settings):
 
 
 LIMITS = FileLimits()
+"""The limits that readers use."""
 CHECKS = LogChecks()

@@ -6,3 +6,4 @@ from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.maps.surfaces.segment_map import SegmentMap
 
 AnyMap = SegmentMap | OccupancyMap | VoxelMap | MeshMap
+"""A map of any kind."""

@@ -20,6 +20,7 @@ from isovist.poses import unit_vectors
 CONVERGENCE_AT = (1.5, 2.0)
 TERMS = (64, 256, 1024, 4096, 16384)
 TRUE_PLACE = (1.3, 1.7)
+"""Position of the robot in the example of the paper, in m."""
 SPACING = 0.5
 REGION = (0.0, 0.0, 2.75, 4.0)  # the paper's 35 nodes, left of the inner wall
 STEP = 0.05  # m, of the paper's central differences

@@ -14,6 +14,7 @@ from isovist.sensing import CloudScan, Lidar, Scan, SpinningLidar
 from isovist.simulation.worlds import office_floor
 
 LIDAR = Lidar(field_of_view=1.5 * np.pi, beams=541, range_max=15.0, noise=0.03)
+"""The 2D sensor of the demonstration."""
 CLEARANCE = 0.35  # m
 RINGS = SpinningLidar(16, range_max=20.0, noise=0.03, clutter=0.05)
 HEIGHT, CEILING = 1.0, 2.8  # m, of the sensor and of the rooms

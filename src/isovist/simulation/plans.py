@@ -250,6 +250,7 @@ KINDS: dict[str, Callable[[Random], Sketch]] = {
     "hotel": hotel, "mirrored": mirrored, "car_park": car_park,
     "school": school, "museum": museum, "market": market,
 }  # fmt: skip
+"""Functions that draw a plan, by the kind of building."""
 HELD_OUT = ("school", "museum", "market")
 """Kinds of plans that are used for evaluation only.
 

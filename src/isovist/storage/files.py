@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from isovist.errors import FileError, InputError, IsovistError
 
 PathLike = str | os.PathLike[str]
+"""A path as a text or a path object."""
 MAX_COORDINATE = 1e18
 """Maximum coordinate (m, rad) or time (s); the squares of larger ones may overflow."""
 

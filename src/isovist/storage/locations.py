@@ -21,6 +21,7 @@ from isovist.errors import FileError, MissingExtraError
 from isovist.storage.files import PathLike, first_line, is_folder, read_bytes, unreadable_error
 
 MANIFEST = "manifest.json"
+"""Name of the file of a manifest."""
 MANIFEST_BYTES = 64 << 20
 REQUEST_BYTES = 8 << 20
 """Bytes of one request: so many that its latency does not matter."""

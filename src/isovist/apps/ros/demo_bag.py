@@ -28,6 +28,7 @@ STEPS_PER_OTHER_POSE = 25
 SPEED = 0.5  # m/s
 TURN_RATE = 1.0  # rad/s
 MOUNT = Pose(0.2, 0.0, 0.0)
+"""Pose of the sensor on the robot."""
 OTHER_ERROR = Pose(1.5, 0.0, 0.0)
 """Error of the other system from the middle of the drive on."""
 START = 1_700_000_000
@@ -41,6 +42,7 @@ TOPICS = {
     "other": Topic("/amcl_pose", messages.POSE),
     "truth": Topic("/truth", messages.POSE),
 }
+"""Topics of the bag of the demonstration."""
 
 
 def write_demonstration(

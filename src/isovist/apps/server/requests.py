@@ -24,6 +24,7 @@ from isovist.poses import AnyPose
 from isovist.storage import as_file_error, quote
 
 BINARY = ("application/octet-stream", "application/x-npz", "application/zip")
+"""Media types of a body that is an `.npz` file."""
 SCAN, MAP, ATTITUDE = ("scan", "sensor"), ("map", "near", "heading"), ("tilt", "any_attitude")
 LOCATE = (*SCAN, *MAP, *ATTITUDE, "certificate", "hints", "prove", "budget_s")
 CHECK = (*SCAN, "map", "pose", "spread", "thorough")

@@ -14,6 +14,7 @@ from typing import Any
 import isovist as iv
 
 STATIC = Path(__file__).parent / "static"
+"""Folder of the files of the page."""
 MODULES = ("marks.js", "pens.js", "plan.js", "stage.js", "shared.js")
 VIEW_FIELDS = ("title", "site", "image", "marks", "panel", "view", "picture")
 

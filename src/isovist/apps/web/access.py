@@ -25,6 +25,7 @@ from isovist.apps.web.settings import Limits
 from isovist.errors import ErrorCode
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+"""Names of this machine."""
 ALL_ADDRESSES = ("0.0.0.0", "::")
 WITHOUT_TOKEN = ("/health", "/ready")
 """Paths that need no token: monitors ask them."""

@@ -7,6 +7,7 @@ from itertools import accumulate
 
 BIN_EDGES_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+"""Media type of the Prometheus text format."""
 
 
 class Metrics:

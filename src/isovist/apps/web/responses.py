@@ -76,3 +76,4 @@ ERROR_HANDLERS: dict[Any, Any] = {
     ClientDisconnect: _handler(400),  # nobody reads it
     TooLargeError: _handler(413),
 }
+"""Functions that answer with an error, by the type of the exception."""

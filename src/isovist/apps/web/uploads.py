@@ -40,6 +40,7 @@ UNSAFE = re.compile(r"[^\w.+ -]")
 MAX_NAME_BYTES = 200
 BAG_METADATA = "metadata.yaml"
 Progress = Callable[[float], None]
+"""A function that is called with the finished share of the work, from 0 to 1."""
 
 
 @asynccontextmanager

@@ -98,6 +98,7 @@ def grid_of_walls(walls: IntArray, shape: Shape) -> Grid:
 
 
 MAX_CELLS = 1 << 30
+"""Maximum number of cells of a 3D map whose cells are all stored."""
 
 
 def check_size(shape: tuple[int, ...], source: str) -> None:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from isovist.maps.surfaces.mesh_map import MeshMap
 
 CLOUDS = CloudSettings()
+"""The limits of point clouds as maps."""
 MAX_INDEX = 2.0**53
 """Cells from the origin: beyond it floats do not tell one from the next."""
 

@@ -53,6 +53,7 @@ class Slope:
 
 
 Objective = Callable[[DirectionalBasis], Slope]
+"""A function that returns the value of an objective at a basis, and its derivatives."""
 
 
 @accept_old_names

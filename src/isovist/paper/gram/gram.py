@@ -52,6 +52,7 @@ from isovist.renamed import accept_old_names
 from isovist.settings import default_of
 
 KEEP = default_of(GramSettings).min_singular_value
+"""Default of the threshold τ of equation (6)."""
 _MAX_FFT = 1 << 15
 
 

@@ -25,6 +25,7 @@ from isovist.settings import default_of
 
 Norm = Literal["euclid", "gram", "truncated"]
 NORMS: tuple[Norm, ...] = get_args(Norm)
+"""Names of the distances (1), (2) and (3)."""
 _MIN_EIGENVALUE = 1e-10  # smallest eigenvalue of G_vv that is inverted, relative to the largest
 
 
