@@ -25,7 +25,7 @@ from isovist.errors import InputError
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.maps import Regions, SearchRegion, seek
 from isovist.localization.reasons import Facts, Reason
-from isovist.localization.refine import Fits, refine, refuted, witnesses_of
+from isovist.localization.refine import Fits, refine_best, refuted, witnesses_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import beams_of, rate
 from isovist.localization.tilts import FIRM, loosest
@@ -183,7 +183,7 @@ def _stance(
     level, tilt = _levelled(scan, last_scan(scan).T_robot_sensor.rotation @ up)
     few = fewer(settings)
     seeds = seek(atlas, level, region, few).poses
-    fits = refine(atlas, level, seeds, few, keep=1, tilt=True, thorough=True)
+    fits = refine_best(atlas, level, seeds, few, 1, tilt=True, thorough=True)
     if len(fits) == 0:
         return None
     sensor = atlas.lift(fits.poses[0])

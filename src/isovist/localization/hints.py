@@ -15,7 +15,7 @@ import numpy as np
 from isovist.atlas import AnyScan, MultiMap, SearchSpace
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.choice import of_answer
-from isovist.localization.look import attempt
+from isovist.localization.evaluate import attempt
 from isovist.localization.maps import (
     AnyMaps,
     AnyRegion,

@@ -18,7 +18,7 @@ from isovist.localization.choice import Choice
 from isovist.localization.choice import told as unseen
 from isovist.localization.floors import MANY, pays
 from isovist.localization.judge import judge
-from isovist.localization.look import First, held_by, look_closer, look_once
+from isovist.localization.evaluate import Evaluation, evaluate, inside
 from isovist.localization.maps import (
     AnyMaps,
     AnyRegion,
@@ -168,11 +168,11 @@ def _located(
     if choice is None or isinstance(held, CloudScan):
         maps, as_told = site, None if any_attitude else held
 
-        def look(one: ScanInput, leans: bool) -> First:
-            return look_once(maps, one, held_to, chosen, leans)
+        def look(one: ScanInput, leans: bool) -> Evaluation:
+            return Evaluation(maps, one, held_to, chosen, leans)
 
-        def ask(one: ScanInput, leans: bool, first: First | None) -> Answer:
-            answer = look_closer(maps, one, held_to, chosen, leans, first or look(one, leans))
+        def ask(one: ScanInput, leans: bool, first: Evaluation | None) -> Answer:
+            answer = (first or look(one, leans)).run()
             return settle(maps, one, answer, held_to, chosen, as_told)
 
         if any_attitude:
@@ -202,12 +202,11 @@ def _chosen(
     """The maps of many that must be looked at, the answer, and whether they are all of these."""
     start = perf_counter()
     seen = last_scan(scan)
-    answer = look_once(choice.part(0.0)[0], scan, None, settings, tilt)[0]
+    answer = Evaluation(choice.part(0.0)[0], scan, None, settings, tilt).first()
     limit = choice.limit(seen, answer, settings)
     for _ in range(ROUNDS):
         (part, left), chosen = choice.part(limit), perf_counter() - start
-        first = look_once(part, scan, None, settings, tilt)
-        answer = look_closer(part, scan, None, settings, tilt, first)
+        answer = evaluate(part, scan, None, settings, tilt)
         limit = choice.limit(seen, answer, settings)
         if limit <= left:
             break
@@ -250,11 +249,11 @@ def _proved(
         limits = replace(limits, seconds=LISTED_S)
     found = prove_answer(atlas, scan, answer, region, settings, limits)
     if len(found.places):
-        new = refine(atlas, scan, found.places, settings, tilt=tilt, thorough=True)
+        new, _ = refine(atlas, scan, found.places, settings, tilt=tilt, thorough=True)
         known = [estimate.pose @ scan.T_robot_level for estimate in answer.estimates]
         poses = np.concatenate([np.stack([pose.vector for pose in known]), new.poses])
         fits = refit(atlas, new.beams, poses, settings, tilt=tilt)
-        fits = held_by(atlas, scan, region, fits)
+        fits = inside(atlas, scan, region, fits)
         again = judge(atlas, scan, fits, settings)
         if answer.verdict is Verdict.UNIQUE or again.verdict is not Verdict.UNIQUE:
             answer = replace(again, timing_ms=answer.timing_ms)
@@ -381,7 +380,8 @@ def preview(
     if held is None:
         return outside_map(frame)
     compile_kernels(site)
-    answer, sure = look_once(site, held, None, chosen)
-    if answer.verdict is Verdict.UNIQUE and not sure:
+    evaluation = Evaluation(site, held, None, chosen)
+    answer = evaluation.first()
+    if answer.verdict is Verdict.UNIQUE and not evaluation.is_ahead:
         answer = replace(answer, verdict=Verdict.AMBIGUOUS, reasons=(Reason.FIRST_SEARCH_ONLY,))
     return replace(told(site, answer), frame=frame)

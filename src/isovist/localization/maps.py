@@ -15,16 +15,15 @@ from isovist.arrays import BoolArray, FloatArray
 from isovist.atlas import AnyScan, Atlas, MultiMap, SearchSpace
 from isovist.compute import free_threads, map_in_groups
 from isovist.errors import InputError
-from isovist.localization import several
 from isovist.localization.answer import Answer, Estimate
 from isovist.localization.few import search_few
 from isovist.localization.floors import pays
 from isovist.localization.region import Region
 from isovist.localization.search import Candidates
 from isovist.localization.settings import LocalizationSettings
-from isovist.localization.several import ManyCandidates
+from isovist.localization.several import ManyCandidates, ScanStream, SequenceStream, stream_on
 from isovist.poses import AnyPose
-from isovist.sensing import ScanInput, without_intensities
+from isovist.sensing import CloudScan, ScanInput, without_intensities
 
 OTHERS = -1
 """Stands for all maps of which a few nodes are searched together."""
@@ -150,58 +149,102 @@ def _views(found: Found) -> tuple[tuple[Candidates, Any], ...]:
     return ((found, None),) if isinstance(found, Candidates) else found.each
 
 
-def seek(
-    site: SearchSpace, scan: ScanInput, region: SearchRegion, settings: LocalizationSettings, *,
-    thorough: bool = False, every: int = 1,
-) -> Sought:  # fmt: skip
-    """`several.seek` on one map, or on each of several."""
+class MapsStream:
+    """Ever more candidates on several maps: of all of them the cheapest, as many as of one map.
+
+    Args:
+        site: The maps.
+        scan: One scan or several.
+        region: Regions by name; `None` for all of every map.
+        settings: How to search.
+    """
+
+    def __init__(
+        self, site: MultiMap, scan: ScanInput, region: SearchRegion, settings: LocalizationSettings
+    ) -> None:
+        self.site, self.scan, self.settings = site, without_intensities(scan), settings
+        self._regions = dict.fromkeys(site.names) if region is None else _regions(region)
+        self._numbers = [k for k, name in enumerate(site.names) if name in self._regions]
+        self._streams: dict[str, ScanStream | SequenceStream] = {}
+
+    def coarse(self, count: int) -> MapCandidates:
+        """Return the cheapest poses at the best nodes of every map by every other channel."""
+        return self._merged(count, is_coarse=True)
+
+    def full(self, count: int, limit: float = np.inf) -> MapCandidates:
+        """Return the cheapest poses of all maps."""
+        del limit
+        return self._merged(count, is_coarse=False)
+
+    def _merged(self, count: int, *, is_coarse: bool) -> MapCandidates:
+        site, scan, limit = self.site, self.scan, np.inf
+
+        def one(number: int) -> Found:
+            stream = self._stream(site.names[number])
+            return stream.coarse(count) if is_coarse else stream.full(count, limit)
+
+        known: dict[int, Found] = {}
+        dearest, bound = _Dearest(count), np.inf
+        few = [number for number in self._numbers if site.names[number] in site.only]
+        for number in self._numbers:
+            if site.names[number] not in site.only:
+                known[number] = one(number)
+                bound = dearest.after(known[number])
+                limit = bound if pays(site) else np.inf
+        is_cloud = isinstance(scan, CloudScan)
+        if few and isinstance(scan, AnyScan) and (is_coarse or not is_cloud):
+            known[OTHERS] = search_few(site, few, scan, self.settings, count, bound)
+        else:
+            known |= zip(few, map_in_groups(one, few, free_threads()), strict=True)
+        each = _cheapest(dict(sorted(known.items())), count)
+        poses = []
+        for number, found in each.items():
+            rows = found.poses.copy()
+            if number != OTHERS:
+                rows[:, 0] += site.shifts[number]
+            poses.append(rows)
+        others = each.pop(OTHERS, None)
+        assert not isinstance(others, ManyCandidates)
+        return MapCandidates(np.concatenate(poses), each, site, others)
+
+    def _stream(self, name: str) -> ScanStream | SequenceStream:
+        """Return the stream on one map, which goes on where parts of maps are searched in turn."""
+        site, only = self.site, self.site.only.get(name)
+        streams = self._streams if site.results is None or only is not None else site.results
+        key = (name, self.scan, self.settings) if streams is site.results else name
+        if key not in streams:
+            streams[key] = stream_on(
+                site.maps[name], self.scan, self._regions[name], self.settings, only
+            )
+        return streams[key]
+
+
+Stream = ScanStream | SequenceStream | MapsStream
+
+
+def stream_of(
+    site: SearchSpace, scan: ScanInput, region: SearchRegion, settings: LocalizationSettings
+) -> Stream:
+    """Return the stream of candidates on one map, or on several."""
     if isinstance(site, Atlas):
         assert not isinstance(region, Regions)
-        return several.seek(site, scan, region, settings, thorough=thorough, every=every)
+        return stream_on(site, scan, region, settings)
     assert isinstance(site, MultiMap)  # there is no third kind
-    scan = without_intensities(scan)
-    most, limit = settings.share(site, settings.seeds[thorough]), np.inf
-    regions = dict.fromkeys(site.names) if region is None else _regions(region)
-    asked = [number for number, name in enumerate(site.names) if name in regions]
+    return MapsStream(site, scan, region, settings)
 
-    def one(number: int) -> Found:
-        name = site.names[number]
-        if site.results is None or name in site.only:
-            return ask(name)
-        key = name, scan, settings, thorough, limit, every
-        if key not in site.results:
-            site.results[key] = ask(name)
-        found: Found = site.results[key]
-        return found
 
-    def ask(name: str) -> Found:
-        return several.seek(
-            site.maps[name], scan, regions[name], settings, thorough=thorough, limit=limit,
-            only=site.only.get(name), every=every,
-        )  # fmt: skip
-
-    known: dict[int, Found] = {}
-    dearest, bound = _Dearest(most), np.inf
-    few = [number for number in asked if site.names[number] in site.only]
-    for number in asked:
-        if site.names[number] not in site.only:
-            known[number] = one(number)
-            bound = dearest.after(known[number])
-            limit = bound if thorough and pays(site) else np.inf
-    if few and isinstance(scan, AnyScan) and not several.has_two_doors(site, scan, thorough):
-        known[OTHERS] = search_few(site, few, scan, settings, most, bound)
-    else:
-        known |= zip(few, map_in_groups(one, few, free_threads()), strict=True)
-    each = _cheapest(dict(sorted(known.items())), most)
-    poses = []
-    for number, found in each.items():
-        rows = found.poses.copy()
-        if number != OTHERS:
-            rows[:, 0] += site.shifts[number]
-        poses.append(rows)
-    others = each.pop(OTHERS, None)
-    assert not isinstance(others, ManyCandidates)
-    return MapCandidates(np.concatenate(poses), each, site, others)
+def seek(
+    site: SearchSpace,
+    scan: ScanInput,
+    region: SearchRegion,
+    settings: LocalizationSettings,
+    *,
+    thorough: bool = False,
+) -> Sought:
+    """Return the first candidates of a scan, or as many as a last batch has."""
+    stream, count = stream_of(site, scan, region, settings), settings.seeds[thorough]
+    count = settings.share(site, count)
+    return stream.full(count) if thorough else stream.coarse(count)
 
 
 def _regions(region: SearchRegion) -> Mapping[str, Region | None]:

@@ -90,10 +90,12 @@ class Fits:
         parts = zip(self.fit.arrays, other.fit.arrays, strict=True)
         fit = Fit(*(np.concatenate(pair) for pair in parts))
         ratings = np.concatenate([self.ratings, other.ratings])
-        kinds, bare = np.concatenate([self.kinds, other.kinds]), None
+        kinds, bare, known = np.concatenate([self.kinds, other.kinds]), None, None
+        if self.known is not None and other.known is not None:
+            known = np.concatenate([self.known, other.known])
         if self.bare is not None and other.bare is not None:
             bare = np.concatenate([self.bare, other.bare])
-        return _best_first(Fits(fit, self.beams, ratings, kinds, bare=bare))
+        return _best_first(Fits(fit, self.beams, ratings, kinds, known, bare=bare))
 
     def select(self, index: IntArray | BoolArray) -> "Fits":
         """Some of them, in this order."""
@@ -142,48 +144,105 @@ def totals_of(sums: FloatArray, settings: LocalizationSettings) -> FloatArray:
     return totals
 
 
+Leader = FloatArray
+"""Sums of the best place by few beams so far, shape (3 + C,)."""
+
+
 def refine(
     atlas: SearchSpace,
     scan: ScanInput,
     seeds: FloatArray,
     settings: LocalizationSettings,
     *,
-    keep: int | None = None,
     tilt: bool = False,
     thorough: bool = False,
-    known: FloatArray | None = None,
-) -> Fits:
-    """Fit all candidates roughly, then the best unlike ones with many beams.
-
-    In a closer look, all of those that few beams cannot refute, however many.
+    leader: Leader | None = None,
+) -> tuple[Fits, Leader | None]:
+    """Fit candidates with few beams, and those that few beams cannot refute with many.
 
     Args:
         atlas: The map, described.
         scan: What the sensor saw, once or several times.
         seeds: Candidates, shape (K, D).
         settings: How to fit and to rate.
-        keep: How many are fitted with many beams; as many as the settings say when `None`.
         tilt: In space, fit roll and pitch too.
         thorough: In space, fit the height from the start, in case that of the nodes is wrong.
-        known: Places found before, shape (J, D): fitted with many beams whatever few say.
+        leader: Of candidates that were fitted before.
+
+    Returns:
+        The fits, best first, and the leader of all so far.
+    """
+    followed, most = (settings.share(atlas, count) for count in settings.keep[False])
+    if thorough:
+        rated, fitted = (count / settings.seeds[True] for count in settings.keep[True])
+        followed, most = (
+            max(a, round(b * len(seeds))) for a, b in ((followed, rated), (most, fitted))
+        )
+    poses, rough = fit_roughly(atlas, scan, seeds, settings, most=followed, thorough=thorough)
+    if thorough:
+        alive, leader = _not_refuted(rough, leader, settings)
+        rank = np.arange(len(poses))
+        poses = poses[alive | (rank < most)]
+    else:
+        leader = rough[0] if len(rough) else leader
+        poses = poses[:most]
+    many = beams_of(atlas, scan, settings.beams[1], settings.block)
+    return refit(atlas, many, poses, settings, tilt=tilt), leader
+
+
+def refine_best(
+    atlas: SearchSpace,
+    scan: ScanInput,
+    seeds: FloatArray,
+    settings: LocalizationSettings,
+    keep: int,
+    *,
+    tilt: bool = False,
+    thorough: bool = False,
+) -> Fits:
+    """Fit candidates with few beams, and the `keep` best of them with many, best first."""
+    most = settings.share(atlas, settings.keep[thorough][0])
+    poses, _ = fit_roughly(atlas, scan, seeds, settings, most=most, thorough=thorough)
+    many = beams_of(atlas, scan, settings.beams[1], settings.block)
+    return refit(atlas, many, poses[:keep], settings, tilt=tilt)
+
+
+def fit_roughly(
+    atlas: SearchSpace,
+    scan: ScanInput,
+    seeds: FloatArray,
+    settings: LocalizationSettings,
+    *,
+    most: int,
+    thorough: bool,
+) -> tuple[FloatArray, FloatArray]:
+    """Fit candidates with few beams.
+
+    Returns:
+        The distinct poses, best first, of the `most` that the beams constrain best, and what
+        `sums_of` says of each.
     """
     few = beams_of(atlas, scan, settings.beams[0], settings.block)
     # Few beams say little of the height, and nodes should have it right.
     first = atlas.fitted(False) if thorough else 3
-    followed, most = (settings.share(atlas, count) for count in settings.keep[thorough])
     widths = settings.coarse_widths(atlas)
-    fit, rated = fit_and_rate(atlas, few, seeds, widths, first, settings, followed)
-    poses, rough = fit.poses, sums_of(few, *rated)
-    order = np.argsort(-rough[:, 0], kind="stable")
-    most = most if keep is None else keep
-    chosen = order[unlike(poses[order], *settings.apart[1], None if thorough else most)]
-    if thorough and keep is None:
-        most = max(most, _alive(rough[chosen], settings))
-    poses = poses[chosen[:most]]
-    if known is not None:
-        poses = np.concatenate([known, poses])
-    many = beams_of(atlas, scan, settings.beams[1], settings.block)
-    return refit(atlas, many, poses, settings, tilt=tilt)
+    fit, rated = fit_and_rate(atlas, few, seeds, widths, first, settings, most)
+    sums = sums_of(few, *rated)
+    order = np.argsort(-sums[:, 0], kind="stable")
+    order = order[unlike(fit.poses[order], *settings.apart[1])]
+    return fit.poses[order], sums[order]
+
+
+def _not_refuted(
+    sums: FloatArray, leader: Leader | None, settings: LocalizationSettings
+) -> tuple[BoolArray, Leader | None]:
+    """Return which places the best so far does not refute, and the best with these."""
+    if len(sums) == 0:
+        return np.empty(0, dtype=np.bool_), leader
+    best = sums[0] if leader is None or sums[0, 0] > leader[0] else leader
+    every = np.concatenate([best[None], sums])
+    out = refuted(witnesses_of(every), every[:, 0], float(best[1]), settings.careful())
+    return ~out, best
 
 
 def refit(
@@ -258,14 +317,6 @@ def polish(
 def contenders(totals: FloatArray, settings: LocalizationSettings) -> IntArray:
     """Which of several places may come first by the best pose near each, from their worth."""
     return (totals >= totals.max() - settings.nearby[2]).nonzero()[0]
-
-
-def _alive(sums: FloatArray, settings: LocalizationSettings) -> int:
-    """How many of some places come before the last that the first does not refute (`sums_of`)."""
-    if len(sums) == 0:
-        return 0
-    out = refuted(witnesses_of(sums), sums[:, 0], float(sums[0, 1]), settings.careful())
-    return int(np.flatnonzero(~out).max(initial=-1)) + 2
 
 
 def refuted(

@@ -9,7 +9,6 @@ Only so many candidates are handed on.  A place that was not looked at is not ab
 how much dearer than a given place the best one is that was left out.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +25,6 @@ from isovist.compute import (
 )
 from isovist.localization import floors as quick
 from isovist.localization.floors import Floors
-from isovist.localization.outlines import likely
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
 
@@ -38,12 +36,6 @@ FLOORED = 4
 MORE = 2
 """So many times as many candidates a first look at a large site hands on.  On 33 000 m² it then
 settles 35 of 60 scans instead of 32, and 36 with four times as many, which take longer to fit."""
-CLOSER = 5
-"""So many times as many finalists as a first look a closer one has at a large site, where it would
-take too long to try every node.  On one of 33 000 m² 60 of 60 verdicts are those of all nodes."""
-LIKELY = 8
-"""One node of so many of a large site is glanced at first: with six as with eight, of 600 scans no
-answer is another than with all (`benchmarks.outlines --seed 1`)."""
 TINY = 1e-6
 """A scan without noise costs nothing at its own place."""
 
@@ -120,87 +112,6 @@ class Candidates:
         return float(ratio if self.glances is None else min(ratio, self.cut / glance))
 
 
-def search(
-    atlas: Atlas,
-    scan: AnyScan,
-    region: Region | None,
-    settings: LocalizationSettings,
-    *,
-    thorough: bool = False,
-    limit: float = np.inf,
-    only: IntArray | None = None,
-    every: int = 1,
-) -> Candidates:
-    """Every node and heading, and the unlike best of them.
-
-    Args:
-        atlas: The map, described.
-        scan: What the sensor saw.
-        region: Where the robot may be.
-        settings: How to search.
-        thorough: Try every node in full, of a large site many more of them, and hand on ten times
-            as many candidates.
-        limit: Of a closer look: hand on none that costs more.
-        only: Nodes to search, in order, where there is no region; all when `None`.
-        every: Of all nodes, search one in so many.
-    """
-    window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
-    yaws = window.yaws(atlas.descriptors.shape[2], atlas.heading)
-    step = 2.0 * np.pi / len(yaws)
-    allowed = np.ones(len(yaws), dtype=np.bool_)
-    if region is not None:
-        mount = scan.T_level_robot
-        margin = atlas.spacing + float(np.hypot(mount.x, mount.y))
-        active = atlas.nodes_in(*region.box(margin))
-        places = atlas.seeds(active, np.zeros(len(active)))[:, :2]
-        active = active[region.contains(places, margin)]
-        allowed = region.heads(yaws + mount.yaw, step)
-    else:
-        active = np.arange(0, len(atlas.nodes), every) if only is None else only
-    if active.size == 0 or not window.seen.any() or (region is not None and not allowed.any()):
-        none = atlas.seeds(np.empty(0, dtype=np.int64), np.empty(0))
-        return Candidates(none, np.empty(0), np.inf, None, np.inf)
-    whole = region is None and only is None
-    view = _View(atlas, window, allowed, settings, every if whole else 1)
-    most = settings.share(atlas, settings.seeds[thorough])
-    if not thorough and len(active) > quick.MANY:
-        most *= MORE
-
-    def choose(tried: _Tried, most_cost: float) -> tuple[FloatArray, FloatArray]:
-        """Poses and costs of the unlike best that do not cost more."""
-        from isovist.compute import cheapest_distinct
-
-        nodes, costs, headings = tried
-        if region is not None:
-            places = atlas.seeds(nodes.repeat(costs.shape[1]), yaws[headings.ravel()])
-            robots = (atlas.lift(places) @ scan.T_level_robot).vector
-            held = region.holds(robots, atlas.spacing, step)
-            costs = np.where(held.reshape(costs.shape), costs, np.float32(np.inf))
-        bits, apart = costs.view(np.uint32).ravel(), settings.candidates_apart(atlas)
-        room = min(most, costs.size)
-        poses, known = np.empty((room, atlas.coordinates)), np.empty(room)
-        count = cheapest_distinct(
-            costs, bits, headings, nodes, atlas.places, yaws, most_cost, *apart, ENOUGH * most,
-            poses, known,
-        )  # fmt: skip
-        return poses[:count], known[:count]
-
-    glances, cut = None, np.inf
-    finalists = settings.share(atlas, settings.finalists[0])
-    if thorough and len(active) <= max(quick.MANY, finalists):
-        poses, costs = view.choose_of_all(active, most, choose, limit)
-    else:
-        finalists *= CLOSER if thorough else 1
-        share = 1 if thorough or not whole else LIKELY * every
-        if len(active) > finalists:
-            tried, glances, cut = view.glance(active, finalists, share)
-        else:
-            tried = view.tried(active)
-        poses, costs = choose(tried, limit)
-    left_out = float(costs[-1]) if len(costs) == most else np.inf
-    return Candidates(poses, costs, left_out, glances, cut)
-
-
 _Tried = tuple[IntArray, Float32Array, NDArray[np.int32]]
 """Nodes, and what `best_headings` says of each."""
 
@@ -212,113 +123,189 @@ def _in_order(parts: list[_Tried]) -> _Tried:
     return nodes[order], costs[order], headings[order]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _View:
-    """A scan before the nodes of an atlas.
+class NodeSearch:
+    """The nodes of one map, searched for one scan: the cheapest poses, then ever more of them.
 
-    Attributes:
-        atlas: The map, described.
-        window: The scan in its channels.
-        allowed: Which headings count, shape (n P,).
+    Args:
+        atlas: The map.
+        scan: One scan.
+        region: Where the robot may be.
         settings: How to search.
-        every: One node in so many is before it, all of these; any of all where that is 1.
+        only: Indices of the nodes to search, in order, where there is no region; all when `None`.
+        every: Search every n-th of all nodes.
     """
 
-    atlas: Atlas
-    window: Window
-    allowed: BoolArray
-    settings: LocalizationSettings
-    every: int = 1
+    def __init__(
+        self,
+        atlas: Atlas,
+        scan: AnyScan,
+        region: Region | None,
+        settings: LocalizationSettings,
+        *,
+        only: IntArray | None = None,
+        every: int = 1,
+    ) -> None:
+        self.atlas, self.scan, self.region, self.settings = atlas, scan, region, settings
+        self.window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
+        self.yaws = self.window.yaws(atlas.descriptors.shape[2], atlas.heading)
+        self._step = 2.0 * np.pi / len(self.yaws)
+        self.allowed = np.ones(len(self.yaws), dtype=np.bool_)
+        if region is not None:
+            mount = scan.T_level_robot
+            margin = atlas.spacing + float(np.hypot(mount.x, mount.y))
+            nodes = atlas.nodes_in(*region.box(margin))
+            places = atlas.seeds(nodes, np.zeros(len(nodes)))[:, :2]
+            nodes = nodes[region.contains(places, margin)]
+            self.allowed = region.heads(self.yaws + mount.yaw, self._step)
+        else:
+            nodes = np.arange(0, len(atlas.nodes), every) if only is None else only
+        self.nodes = nodes
+        self._every = every if region is None and only is None else 1
+        self._is_empty = nodes.size == 0 or not self.window.seen.any() or not self.allowed.any()
+        self._floors: Float32Array | None = None
+        self._tried = np.zeros(len(nodes), dtype=np.bool_)
+        self._parts: list[_Tried] = []
 
-    def tried(self, active: IntArray) -> _Tried:
-        """Nodes in full."""
-        keep = self.settings.finalists[1]
-        nodes, short = self.atlas.descriptors, self.settings.short
-        return active, *best_headings(nodes, active, self.window, keep, short, self.allowed)
-
-    def glance(self, active: IntArray, most: int, share: int = 1) -> tuple[_Tried, Glances, float]:
-        """The best by every other channel and phase, in full.
+    def coarse(self, count: int) -> Candidates:
+        """Return poses at the nodes that are best by every other channel and phase.
 
         Args:
-            active: Nodes in order.
-            most: How many are looked at in full.
-            share: Of a large site, one of so many is glanced at (`outlines`).
+            count: Most poses that are returned.
+        """
+        if self._is_empty:
+            return self._nothing()
+        if len(self.nodes) > quick.MANY:
+            count *= MORE
+        shortlist = self.settings.share(self.atlas, self.settings.finalists[0])
+        glances, cut = None, np.inf
+        if len(self.nodes) > shortlist:
+            tried, glances, cut = self._shortlist(shortlist)
+        else:
+            tried = self._evaluate(self.nodes)
+        poses, costs = self._distinct(tried, count, np.inf)
+        return Candidates(poses, costs, _left_out(costs, count), glances, cut)
+
+    def full(self, count: int, limit: float = np.inf) -> Candidates:
+        """Return the cheapest poses of all nodes by all channels, none of which can be missing.
+
+        Nodes are evaluated in the order of lower bounds on their costs, and no more of them than
+        `count` poses need.  What was evaluated before is not evaluated again.
+
+        Args:
+            count: Most poses that are returned.
+            limit: Poses that cost more are left out.
+        """
+        if self._is_empty:
+            return self._nothing()
+        poses, costs = self._cheapest(count, limit)
+        return Candidates(poses, costs, _left_out(costs, count), None, np.inf)
+
+    def _nothing(self) -> Candidates:
+        none = self.atlas.seeds(np.empty(0, dtype=np.int64), np.empty(0))
+        return Candidates(none, np.empty(0), np.inf, None, np.inf)
+
+    def _cheapest(self, count: int, limit: float) -> tuple[FloatArray, FloatArray]:
+        if self._floors is None:
+            few = FLOORED * len(self.nodes) < self.atlas.size
+            plain = not quick.pays(self.atlas) and limit == np.inf
+            if plain or few or active_backend().is_exhaustive:
+                if not self._parts:
+                    self._parts.append(self._evaluate(self.nodes))
+                return self._distinct(self._parts[0], count, limit)
+            self._floors = self._lower_bounds(self.window, self.allowed)
+        dearest, more = limit, 2 * count
+        while True:
+            if self._parts:
+                self._parts = [_in_order(self._parts)]
+                costs = self._distinct(self._parts[0], count, limit)[1]
+                if len(costs) == count:
+                    dearest = min(limit, float(costs[-1]))
+            # No node whose lower bound is higher can be among them.
+            left = np.flatnonzero(~self._tried & (self._floors <= dearest))
+            is_last = len(left) <= more
+            if not is_last:
+                left = np.sort(left[np.argpartition(self._floors[left], more - 1)[:more]])
+            self._parts.append(self._evaluate(self.nodes[left]))
+            self._tried[left] = True
+            if is_last:
+                self._parts = [_in_order(self._parts)]
+                return self._distinct(self._parts[0], count, dearest)
+            more *= 2
+
+    def _evaluate(self, nodes: IntArray) -> "_Tried":
+        """Return the costs and headings of nodes in full."""
+        keep, short = self.settings.finalists[1], self.settings.short
+        rows = self.atlas.descriptors
+        return nodes, *best_headings(rows, nodes, self.window, keep, short, self.allowed)
+
+    def _distinct(
+        self, tried: "_Tried", count: int, max_cost: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return poses and costs of the cheapest distinct poses."""
+        from isovist.compute import cheapest_distinct
+
+        nodes, costs, headings = tried
+        atlas, region = self.atlas, self.region
+        if region is not None:
+            places = atlas.seeds(nodes.repeat(costs.shape[1]), self.yaws[headings.ravel()])
+            robots = (atlas.lift(places) @ self.scan.T_level_robot).vector
+            inside = region.holds(robots, atlas.spacing, self._step)
+            costs = np.where(inside.reshape(costs.shape), costs, np.float32(np.inf))
+        bits, apart = costs.view(np.uint32).ravel(), self.settings.candidates_apart(atlas)
+        room = min(count, costs.size)
+        poses, pose_costs = np.empty((room, atlas.coordinates)), np.empty(room)
+        number = cheapest_distinct(
+            costs, bits, headings, nodes, atlas.places, self.yaws, max_cost, *apart,
+            ENOUGH * count, poses, pose_costs,
+        )  # fmt: skip
+        return poses[:number], pose_costs[:number]
+
+    def _shortlist(self, count: int) -> tuple["_Tried", Glances, float]:
+        """Return the best nodes by every other channel and phase, evaluated in full.
 
         Returns:
-            These nodes in order, with `glances` and `cut` of `Candidates`.
+            The nodes in order, with `glances` and `cut` of `Candidates`.
         """
-        rough, phases = self.window.rough, len(self.window.values)
+        window = self.window
+        rough, phases = window.rough, len(window.values)
         allowed = self.allowed.reshape(-1, phases)[:, ::2].ravel()
-        some = None
-        if share > 1 and len(active) > 2 * share * most:
-            some = likely(self.atlas, self.every, self.window, self.settings.short, share)
-            active = active if some is None else active[some]
         if quick.pays(self.atlas) and not active_backend().is_exhaustive:
-            floors = self._floors(active, rough, allowed, some)
-            low = np.partition(floors, most - 1)[most - 1]
+            floors = self._lower_bounds(rough, allowed)
+            low = np.partition(floors, count - 1)[count - 1]
             first = np.flatnonzero(floors <= low)
-            costs = self._least(active[first], rough, allowed)
+            costs = self._least(self.nodes[first], rough, allowed)
             others = np.flatnonzero((floors > low) & (floors <= costs.max()))
-            more = self._least(active[others], rough, allowed)
+            more = self._least(self.nodes[others], rough, allowed)
             looked = np.concatenate([first, others])
             order = np.argsort(looked, kind="stable")
             costs = np.concatenate([costs, more])[order]
-            best = cheapest(costs, most)
-            tried, costs = self.tried(active[looked[order[best]]]), costs[best]
+            best = cheapest(costs, count)
+            tried, costs = self._evaluate(self.nodes[looked[order[best]]]), costs[best]
         else:
             short, keep = self.settings.short, self.settings.finalists[1]
             coarse = encode(rough, short, allowed)
-            full = encode(self.window, short, self.allowed)
+            full = encode(window, short, self.allowed)
             shortlist = active_backend().shortlist(
                 ShortlistRequest(
-                    self.atlas.descriptors, self.window.ring, active, coarse, full, most, keep
+                    self.atlas.descriptors, window.ring, self.nodes, coarse, full, count, keep
                 )
             )
             tried = shortlist.nodes, shortlist.costs, shortlist.headings
             costs = shortlist.coarse_costs
         return tried, Glances(self.atlas.places, tried[0], costs), float(costs.max())
 
-    def choose_of_all(
-        self,
-        active: IntArray,
-        most: int,
-        choose: Callable[[_Tried, float], tuple[FloatArray, FloatArray]],
-        limit: float,
-    ) -> tuple[FloatArray, FloatArray]:
-        """What `choose` would choose if all nodes were tried, by trying as few as will do."""
-        few = FLOORED * len(active) < self.atlas.size
-        plain = not quick.pays(self.atlas) and limit == np.inf
-        if plain or few or active_backend().is_exhaustive:
-            return choose(self.tried(active), limit)
-        floors = self._floors(active, self.window, self.allowed)
-        count, dearest = 2 * most, limit
-        tried = np.zeros(len(active), dtype=np.bool_)
-        found: list[_Tried] = []
-        while True:
-            # No node whose floor is higher can be among them.
-            left = np.flatnonzero(~tried & (floors <= dearest))
-            last = len(left) <= count
-            if not last:
-                left = np.sort(left[np.argpartition(floors[left], count - 1)[:count]])
-            found.append(self.tried(active[left]))
-            tried[left] = True
-            if last:
-                return choose(_in_order(found), dearest)
-            costs = choose(_in_order(found), limit)[1]
-            if len(costs) == most:
-                dearest = min(limit, float(costs[-1]))
-            count *= 2
+    def _lower_bounds(self, window: Window, allowed: BoolArray) -> Float32Array:
+        bounds = Floors.of(self.atlas, self._every).under(window, allowed, self.settings.short)
+        return bounds if len(self.nodes) == len(bounds) else bounds[self.nodes]
 
-    def _floors(
-        self, active: IntArray, window: Window, allowed: BoolArray, some: IntArray | None = None
-    ) -> Float32Array:
-        known = Floors.of(self.atlas, self.every)
-        floors = known.under(window, allowed, self.settings.short, some)
-        return floors if len(active) == len(floors) else floors[active]
+    def _least(self, nodes: IntArray, window: Window, allowed: BoolArray) -> Float32Array:
+        rows, short = self.atlas.descriptors, self.settings.short
+        return least_costs(rows, nodes, window, short, allowed)
 
-    def _least(self, active: IntArray, window: Window, allowed: BoolArray) -> Float32Array:
-        nodes, short = self.atlas.descriptors, self.settings.short
-        return least_costs(nodes, active, window, short, allowed)
+
+def _left_out(costs: FloatArray, count: int) -> float:
+    """Return the cost of the best pose that may have been left out of so many."""
+    return float(costs[-1]) if len(costs) >= count else np.inf
 
 
 def best_headings(

@@ -17,7 +17,7 @@ import numpy as np
 
 from isovist.atlas import SearchSpace
 from isovist.localization.answer import Answer, Estimate, Verdict
-from isovist.localization.look import First
+from isovist.localization.evaluate import Evaluation
 from isovist.localization.reasons import Facts, Reason
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.settle import LEVEL, cost, last_fit, map_of
@@ -50,8 +50,8 @@ def upright(
     atlas: SearchSpace,
     scan: ScanInput,
     tilt: bool,
-    ask: Callable[[ScanInput, bool, First | None], Answer],
-    look: Callable[[ScanInput, bool], First],
+    ask: Callable[[ScanInput, bool, Evaluation | None], Answer],
+    look: Callable[[ScanInput, bool], Evaluation],
     settings: LocalizationSettings,
 ) -> tuple[Answer, ScanInput]:
     """The answer about a scan, and the scan as it was asked.
@@ -73,7 +73,7 @@ def upright(
         if _firm(level, last):
             if level.verdict is not Verdict.UNIQUE:
                 first = look(scan, False)
-            if first is None or _score(level) > _score(first[0]):
+            if first is None or _score(level) > _score(first.first()):
                 return _said(level, last), flat
     answer = ask(scan, False, first)
     sure = answer.verdict is Verdict.UNIQUE
@@ -93,7 +93,7 @@ def upright(
     if answer.verdict is not Verdict.UNIQUE:
         for turned in level_by_planes(scan):
             first = look(turned, True)
-            if _score(first[0]) > _score(answer):
+            if _score(first.first()) > _score(answer):
                 again = ask(turned, True, first)
                 if _fits_better(again, answer, settings) and _lean(again.best, last) > LEAST:
                     answer, scan = _said(_no_looser(again), last), turned

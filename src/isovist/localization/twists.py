@@ -18,10 +18,9 @@ import numpy as np
 from isovist.arrays import FloatArray
 from isovist.atlas import SearchSpace
 from isovist.localization.answer import Estimate
-from isovist.localization.floors import pays
 from isovist.localization.maps import SearchRegion, seek
 from isovist.localization.reasons import Facts, Reason
-from isovist.localization.refine import refine
+from isovist.localization.refine import refine_best
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing import ScanInput, ScanSequence
 
@@ -33,10 +32,6 @@ FEWER = 6
 """Of nodes, candidates and fits a mirrored scan has one in so many: of 54 scans of four logs and
 three maps that fit better mirrored than where they were alone, all are found so, and all with one
 in ten."""
-THIN = (2, 4)
-"""On a large map one node in so many is looked at for it, and of candidates and fits one in so
-many: so 70 of 650 true places of scans are missed on willow, fhw, infinite-corridor and columbia,
-and 77 with all nodes and one in six."""
 
 
 def margins(settings: LocalizationSettings) -> tuple[float, float]:
@@ -61,11 +56,8 @@ def doubt(
             return Reason.SCALE_FITS_BETTER, {"scale": factor}
     if mediocre:
         over = scan.mirrored()
-        large = atlas.dimension == 2 and pays(atlas)
-        every, share = THIN if large else (1, FEWER)
-        few = fewer(settings, share)
-        seeds = seek(atlas, over, region, few, every=every).poses
-        fits = refine(atlas, over, seeds, few, keep=1)
+        few = fewer(settings)
+        fits = refine_best(atlas, over, seek(atlas, over, region, few).poses, few, 1)
         if len(fits) and fits.scores[0] > best.score + turned:
             return Reason.MIRROR_FITS_BETTER, {}
     return None, {}
@@ -97,7 +89,7 @@ def rescaled(
     """
     start = (near.pose @ scan.T_robot_level).vector[None]
     if isinstance(scan, ScanSequence):
-        found = [refine(atlas, scan.scaled(factor), start, settings, keep=1) for factor in factors]
+        found = [refine_best(atlas, scan.scaled(f), start, settings, 1) for f in factors]
         scores = np.array([fits.scores[0] for fits in found])
         return scores, np.concatenate([fits.poses for fits in found])
     beams = atlas.beams(scan, settings.beams[1], settings.block)

@@ -14,15 +14,15 @@ from isovist.localization import (
     Sought,
     Verdict,
     by_coordinate,
+    cost_ratio,
     covariances,
     has_rivals,
     information,
-    leads,
+    refine_best,
     rivals_of,
     seek,
 )
 from isovist.localization.judge import judge
-from isovist.localization.refine import refine
 from isovist.poses import AnyPose
 from isovist.tracking.attitude import Found
 from isovist.tracking.attitude import find as find_turned
@@ -66,7 +66,7 @@ class Finder:
         settings = self.localization
         seeds = seek(self.site, scan, region, settings)
         kept = partial(
-            refine, self.site, scan, settings=settings, keep=self.settings.found[settled],
+            refine_best, self.site, scan, settings=settings, keep=self.settings.found[settled],
             tilt=tilt, thorough=thorough,
         )  # fmt: skip
         fits = kept(seeds.poses)
@@ -88,7 +88,8 @@ class Finder:
         """
         site, settings = self.site, self.localization
         answer = judge(site, scan, fits, settings.careful(), nearby=False)
-        if answer.verdict is Verdict.UNIQUE and leads(site, scan, seeds, answer, settings):
+        ratio = cost_ratio(site, scan, seeds, answer, settings)
+        if answer.verdict is Verdict.UNIQUE and ratio >= settings.lead:
             return None
         if answer.estimates and has_rivals(site, scan, answer):
             return rivals_of(answer, site, scan, region, settings).poses
