@@ -21,6 +21,12 @@ from isovist.localization.choice import Glances as Glances
 from isovist.localization.contrast import TELLING as TELLING
 from isovist.localization.contrast import Contrast as Contrast
 from isovist.localization.contrast import rate_at as rate_at
+from isovist.localization.evaluate import Evaluation as Evaluation
+from isovist.localization.evaluate import attempt as attempt
+from isovist.localization.evaluate import cost_ratio as cost_ratio
+from isovist.localization.evaluate import evaluate as evaluate
+from isovist.localization.evaluate import has_rivals as has_rivals
+from isovist.localization.evaluate import rivals_of as rivals_of
 from isovist.localization.few import search_few as search_few
 from isovist.localization.floors import Floors as Floors
 from isovist.localization.floors import mean_of as mean_of
@@ -32,12 +38,6 @@ from isovist.localization.judge import chances_of as chances_of
 from isovist.localization.judge import is_same as is_same
 from isovist.localization.locate import compile_kernels as compile_kernels
 from isovist.localization.locate import preview as preview
-from isovist.localization.evaluate import attempt as attempt
-from isovist.localization.evaluate import has_rivals as has_rivals
-from isovist.localization.evaluate import cost_ratio as cost_ratio
-from isovist.localization.evaluate import Evaluation as Evaluation
-from isovist.localization.evaluate import evaluate as evaluate
-from isovist.localization.evaluate import rivals_of as rivals_of
 from isovist.localization.maps import AnyMaps as AnyMaps
 from isovist.localization.maps import AnyRegion as AnyRegion
 from isovist.localization.maps import Regions as Regions
@@ -65,9 +65,9 @@ from isovist.localization.region import Region as Region
 from isovist.localization.rules import Rule as Rule
 from isovist.localization.rules import decide as decide
 from isovist.localization.search import Candidates as Candidates
+from isovist.localization.search import NodeSearch as NodeSearch
 from isovist.localization.search import best_headings as best_headings
 from isovist.localization.search import encode as encode
-from isovist.localization.search import NodeSearch as NodeSearch
 from isovist.localization.search import least_costs as least_costs
 from isovist.localization.search import unlike as unlike
 from isovist.localization.settings import LocalizationSettings as LocalizationSettings

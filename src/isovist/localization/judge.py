@@ -42,6 +42,7 @@ that is refuted, and has by (2) less than 1 − p_min of its chance, does not co
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,6 +62,24 @@ from isovist.poses import AnyPose, Pose3, wrap_angle
 from isovist.sensing import ScanInput, last_scan
 
 
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a search left out.
+
+    Attributes:
+        cost_ratio: Gives, for a pose of the sensor, how many times its cost the cheapest pose
+            costs that was not searched.
+        is_last: Whether no more is searched, whatever comes of it.
+    """
+
+    cost_ratio: Callable[[FloatArray], float]
+    is_last: bool
+
+
+COMPLETE = Search(lambda _: math.inf, is_last=True)
+"""Nothing was left out, or other poses do not matter."""
+
+
 def judge(
     atlas: SearchSpace,
     scan: ScanInput,
@@ -68,6 +87,7 @@ def judge(
     settings: LocalizationSettings,
     *,
     nearby: bool = True,
+    search: Search = COMPLETE,
 ) -> Answer:
     """Turn fits into distinct estimates, their probabilities and a verdict.
 
@@ -77,6 +97,7 @@ def judge(
         fits: Places that may be right.
         settings: How to judge.
         nearby: Look for the best rating around the places that contend (`polish`).
+        search: What was left out by the search that found the places.
     """
     if len(fits) == 0:
         return Answer(Verdict.LOST, (Reason.NO_CANDIDATES,), ())
@@ -87,6 +108,9 @@ def judge(
     if nearby:
         fits, totals = polish(atlas, plain, settings, totals)
     order = np.argsort(-totals, kind="stable")
+    ratio = search.cost_ratio(fits.poses[order[0]])
+    if not search.is_last and ratio < settings.stop:
+        settings = settings.careful()
     scores, inliers = fits.scores[order], fits.inliers[order]
     witnesses, explained = witnesses_of(eased)[order], float(plain.inliers[order[0]])
     out = np.zeros(len(order), dtype=np.bool_)
@@ -110,7 +134,7 @@ def judge(
     estimates = Estimates(robots, spreads, [*told, [None] * len(shown)])
     maps = atlas.names_of(fits.poses[order[~out]])
     facts = facts_of(estimates[0], witnesses.shape[1], int((~out).sum()) - 1, maps)
-    evidence = Evidence(facts, estimates[0].score, float(chances[-1]), settings)
+    evidence = Evidence(facts, estimates[0].score, float(chances[-1]), settings, ratio)
     verdict, reasons = decide(RULES, evidence)
     if (ignored := atlas.ignored_intensities(last_scan(scan))) is not None:
         facts["ignored_intensities"] = ignored
@@ -159,12 +183,14 @@ class Evidence:
         score: Of the best place, in nats per beam.
         none: Probability that no place is right.
         settings: How to judge.
+        cost_ratio: Cost of the cheapest pose that was not searched, relative to that of the best.
     """
 
     facts: Facts
     score: float
     none: float
     settings: LocalizationSettings
+    cost_ratio: float = math.inf
 
 
 LOST, AMBIGUOUS = Verdict.LOST, Verdict.AMBIGUOUS
@@ -181,6 +207,7 @@ RULES: tuple[Rule[Evidence], ...] = (
     Rule(Reason.COMPETITORS, AMBIGUOUS, lambda e: e.facts["competitors"] > 0),
     Rule(Reason.SEVERAL_MAPS, AMBIGUOUS, lambda e: len(e.facts["maps"]) > 1),
     Rule(Reason.LOW_PROBABILITY, AMBIGUOUS, lambda e: e.facts["probability"] < e.settings.sure[2]),
+    Rule(Reason.SEARCH_INCOMPLETE, AMBIGUOUS, lambda e: e.cost_ratio < e.settings.lead),
     Rule(Reason.ONLY_PLACE, Verdict.UNIQUE, lambda _: True),
 )
 """Ordered: the first rule that applies decides."""

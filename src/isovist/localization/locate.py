@@ -16,9 +16,9 @@ from isovist.localization.answer import Answer, Verdict
 from isovist.localization.attitudes import STEPS, check_attitude, in_any_attitude, of_robot
 from isovist.localization.choice import Choice
 from isovist.localization.choice import told as unseen
+from isovist.localization.evaluate import Evaluation, attempt, evaluate, inside
 from isovist.localization.floors import MANY, pays
 from isovist.localization.judge import judge
-from isovist.localization.evaluate import Evaluation, evaluate, inside
 from isovist.localization.maps import (
     AnyMaps,
     AnyRegion,
@@ -380,8 +380,7 @@ def preview(
     if held is None:
         return outside_map(frame)
     compile_kernels(site)
-    evaluation = Evaluation(site, held, None, chosen)
-    answer = evaluation.first()
-    if answer.verdict is Verdict.UNIQUE and not evaluation.is_ahead:
-        answer = replace(answer, verdict=Verdict.AMBIGUOUS, reasons=(Reason.FIRST_SEARCH_ONLY,))
+    answer = attempt(site, held, None, chosen)
+    if answer.reasons == (Reason.SEARCH_INCOMPLETE,):
+        answer = replace(answer, reasons=(Reason.FIRST_SEARCH_ONLY,))
     return replace(told(site, answer), frame=frame)

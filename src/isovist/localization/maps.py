@@ -165,7 +165,7 @@ class MapsStream:
         self.site, self.scan, self.settings = site, without_intensities(scan), settings
         self._regions = dict.fromkeys(site.names) if region is None else _regions(region)
         self._numbers = [k for k, name in enumerate(site.names) if name in self._regions]
-        self._streams: dict[str, ScanStream | SequenceStream] = {}
+        self._streams: dict[Any, ScanStream | SequenceStream] = {}
 
     def coarse(self, count: int) -> MapCandidates:
         """Return the cheapest poses at the best nodes of every map by every other channel."""
@@ -210,8 +210,10 @@ class MapsStream:
     def _stream(self, name: str) -> ScanStream | SequenceStream:
         """Return the stream on one map, which goes on where parts of maps are searched in turn."""
         site, only = self.site, self.site.only.get(name)
-        streams = self._streams if site.results is None or only is not None else site.results
-        key = (name, self.scan, self.settings) if streams is site.results else name
+        streams: dict[Any, ScanStream | SequenceStream] = self._streams
+        if site.results is not None and only is None:
+            streams = site.results
+        key = name, self.scan, self.settings
         if key not in streams:
             streams[key] = stream_on(
                 site.maps[name], self.scan, self._regions[name], self.settings, only
