@@ -52,7 +52,6 @@ RUNS = {
     "dynamic_bound": ("30",),
     "growth": ("4", "4"),
     "sparse": ("--realities", "1", "--scans", "2", "DATA/maps/tb3_sandbox.yaml"),
-    "outlines": ("--plans", "24", "--scans", "4"),
     "long": ("--updates", "400", "--side", "4000"),
     "cuda": ("2000", "20"),
     "studio": ("1",),

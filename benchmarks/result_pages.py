@@ -65,7 +65,7 @@ PAGES = {
     ),
     "speed": (
         "Speed",
-        ("first_minutes", "growth", "outlines", "many", "cores", "inner", "mesh", "voxels",
+        ("first_minutes", "growth", "many", "cores", "inner", "mesh", "voxels",
          "occupancy", "descriptor", "cuda", "proofs"),
     ),
     "applications": ("Server, ROS and studio", ("serve", "ros", "ros_bag", "studio")),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import isovist as iv
-from isovist.localization.search import search
+from isovist.localization import NodeSearch
 from isovist.report.figures.answers import draw_answer
 from isovist.report.figures.cells import draw_cell_isovist, draw_cells, known_bounds
 from isovist.report.figures.figures import new_figure, save, show_between
@@ -47,7 +47,7 @@ def describe(shown: Demonstration) -> Any:
 
 def candidates(shown: Demonstration) -> Any:
     """What the search hands on, by what each place costs."""
-    found = search(shown.atlas, shown.scan, None, iv.LocalizationSettings())
+    found = NodeSearch(shown.atlas, shown.scan, None, iv.LocalizationSettings()).coarse(400)
     figure = new_figure(9.0, 6.4)
     axes = figure.subplots()
     draw_cells(axes, shown.atlas.world)

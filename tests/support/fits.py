@@ -3,19 +3,20 @@
 import numpy as np
 
 import isovist as iv
-from isovist.localization import beams_of, refit, seek, site_of, unlike
+from isovist.localization import NodeSearch, beams_of, refit, seek, site_of, unlike
 from isovist.localization.judge import judge
 from isovist.localization.refine import refine
-from isovist.localization.search import search
 from isovist.sensing import merge
 from isovist.sensing.scan_sequence import join_scans
 
 USUAL = iv.LocalizationSettings()
 
 
-def candidates(atlas, scan, settings=USUAL, region=None, **how):
-    """What the search of one map finds."""
-    return search(atlas, scan, region, settings, **how)
+def candidates(atlas, scan, settings=USUAL, region=None, *, is_full=False):
+    """The first candidates of one scan on one map, or the last."""
+    nodes = NodeSearch(atlas, scan, region, settings)
+    count = settings.share(atlas, settings.seeds[is_full])
+    return nodes.full(count) if is_full else nodes.coarse(count)
 
 
 def sought(maps, scan, settings=USUAL, **how):
@@ -30,7 +31,7 @@ def beams(atlas, scan, thin=USUAL.beams[1]):
 
 def fits_of(atlas, scan):
     """Unlike places of a scan, fitted and rated as in a first look, best first."""
-    fits = refine(atlas, scan, candidates(atlas, scan).poses, USUAL)
+    fits, _ = refine(atlas, scan, candidates(atlas, scan).poses, USUAL)
     return fits.select(unlike(fits.poses, *USUAL.same))
 
 
@@ -52,6 +53,6 @@ def merged(scans):
 
 def reported_sigma(atlas, scan, pose):
     """Standard deviation along the worst axis that an answer at a pose would report, in m."""
-    fits = refine(atlas, scan, np.asarray(pose.vector)[None], USUAL)
+    fits, _ = refine(atlas, scan, np.asarray(pose.vector)[None], USUAL)
     C = judge(atlas, scan, fits, USUAL).best.covariance
     return np.sqrt(np.linalg.eigvalsh(C[:2, :2])[-1])

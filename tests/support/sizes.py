@@ -2,7 +2,7 @@
 
 LIMITS = {
     "floors": ["floors.LARGE"],
-    "large": ["floors.MANY", "outlines.MANY", "look.MANY"],
+    "large": ["floors.MANY"],
     "maps": ["choice.FEW"],
     "first": ["choice.FIRST"],
     "tried": ["choice.AHEAD"],

@@ -29,7 +29,6 @@ from isovist.localization.evaluate import has_rivals as has_rivals
 from isovist.localization.evaluate import rivals_of as rivals_of
 from isovist.localization.few import search_few as search_few
 from isovist.localization.floors import Floors as Floors
-from isovist.localization.floors import mean_of as mean_of
 from isovist.localization.gone import far as far
 from isovist.localization.hints import Hint as Hint
 from isovist.localization.judge import RULES as RULES

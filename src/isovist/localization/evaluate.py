@@ -136,7 +136,7 @@ class Evaluation:
             maps = len(space.names) if isinstance(space, MultiMap) else 1
             most = max(MORE, min(maps, FEW)) * self._usual
             self.is_final = is_exhausted(found) or self._size >= most
-        else:
+        elif self._size or not has_rivals(space, scan, answer):  # else height slices come next
             sensor = np.asarray((answer.best.pose @ scan.T_robot_level).vector)
             self.is_final = is_last or ratio(sensor) >= settings.stop
 

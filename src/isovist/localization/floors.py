@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.arrays import BoolArray, Float32Array, IntArray, once_for_each, readonly
+from isovist.arrays import BoolArray, Float32Array, once_for_each, readonly
 from isovist.atlas import FAR, Atlas, SearchSpace, Window
 
 LEVELS = 207
@@ -52,56 +52,46 @@ class Floors:
     last: list[tuple[bytes, Float32Array]] = field(default_factory=list)
 
     @staticmethod
-    def of(atlas: Atlas, every: int = 1, together: int = 1) -> "Floors":
+    def of(atlas: Atlas, every: int = 1) -> "Floors":
         """Those of an atlas, or of every so manieth node; made once."""
         made = _made(atlas)
-        if (every, together) not in made:
-            made[every, together] = Floors.make(atlas, every, together)
-        return made[every, together]
+        if every not in made:
+            made[every] = Floors.make(atlas, every)
+        return made[every]
 
     @classmethod
-    def make(cls, atlas: Atlas, every: int = 1, together: int = 1) -> "Floors":
-        """Those of an atlas, or of every so manieth node, for whoever keeps them.
-
-        Of channels, so many `together` are one (`outlines`).
-        """
+    def make(cls, atlas: Atlas, every: int = 1) -> "Floors":
+        """Those of an atlas, or of every so manieth node, for whoever keeps them."""
         from isovist.compute import BLOCK_NODES
 
         nodes = atlas.descriptors[::every]
         count, rings, n = nodes.shape
-        n //= together
         step = float(np.log1p(atlas.settings.reach)) / LEVELS
         table = np.full(
             (-(-count // BLOCK_NODES), rings * n, BLOCK_NODES), UNKNOWN - LOWEST, dtype=np.int8
         )
         for block, part in enumerate(table):
             f = np.clip(nodes[block * BLOCK_NODES : (block + 1) * BLOCK_NODES], 0.0, FAR)
-            if together > 1:
-                f, seen = mean_of(f, f < FAR, together)
-                f[~seen] = FAR
             f = f.reshape(-1, rings * n)
             known = np.rint(f / np.float32(step))
             levels = np.where(f < FAR, np.minimum(known, UNKNOWN - 1), UNKNOWN)
             part[:, : len(f)] = (levels.T - LOWEST).astype(np.int8)
         return cls(table, step, count, n)
 
-    def under(
-        self, window: Window, allowed: BoolArray, short: float, some: IntArray | None = None
-    ) -> Float32Array:
+    def under(self, window: Window, allowed: BoolArray, short: float) -> Float32Array:
         """Less than what each node costs at its best heading, shape (N,).
 
         Args:
             window: The scan.
             allowed: Which headings count, of as many phases.
             short: Most that a channel costs (`LocalizationSettings`).
-            some: Numbers of the nodes that are asked for, in order; all when `None`.
         """
         asked = b"".join(part.tobytes() for part in (window.values, window.seen, allowed))
         asked += np.array([window.ring, short]).tobytes()
         for known, answer in self.last[:1]:
             if known == asked:
-                return answer if some is None else answer[some]
-        least, most = self.least(window, allowed, short, some)
+                return answer
+        least, most = self.least(window, allowed, short)
         # The search counts in steps of its own, and is off by one of them in each channel.
         rounded = most * window.codes(short).step * (1.0 + 10.0 * SLACK)
         step = self.step * (1.0 - SLACK)
@@ -109,23 +99,17 @@ class Floors:
         told *= np.float32(step)
         told -= np.float32(most * step + rounded)
         readonly(np.maximum(told, np.float32(0.0), out=told))
-        if some is None and self.count > MANY:
+        if self.count > MANY:
             self.last[:] = [(asked, told)]
         return told
 
     def least(
-        self, window: Window, allowed: BoolArray, short: float, some: IntArray | None = None
+        self, window: Window, allowed: BoolArray, short: float
     ) -> tuple[NDArray[np.uint16], int]:
         """The same in whole steps, and by how many they may be too many; one for each channel."""
-        from isovist.compute import (
-            BLOCK_NODES,
-            MAX_TERM,
-            TERMS_PER_BYTE,
-            lower_bounds,
-            lower_bounds_of,
-        )
+        from isovist.compute import BLOCK_NODES, MAX_TERM, TERMS_PER_BYTE, lower_bounds
 
-        count = self.count if some is None else len(some)
+        count = self.count
         least = np.full(
             (-(-count // BLOCK_NODES), BLOCK_NODES), np.iinfo(np.uint16).max, dtype=np.uint16
         )
@@ -142,25 +126,12 @@ class Floors:
             middle = np.clip(middle, 0, UNKNOWN)
             levels[: rings.size] = np.clip(middle + between, 0, UNKNOWN) - LOWEST
             heads = np.ascontiguousarray(allowed[phase :: len(window.seen)])
-            given = (rows, levels, self.n, heads, most - rings.size, least)
-            if some is None:
-                lower_bounds(self.table, *given)
-            else:
-                lower_bounds_of(self.table, some, *given)
+            lower_bounds(self.table, rows, levels, self.n, heads, most - rings.size, least)
         return least.ravel()[:count], most
 
 
-def mean_of(values: Float32Array, seen: BoolArray, together: int) -> tuple[Float32Array, BoolArray]:
-    """Means of so many channels, (…, n), that are seen, and where at least half of them are."""
-    shape = (*values.shape[:-1], -1, together)
-    parts = seen.reshape(shape)
-    counts = parts.sum(axis=-1)
-    sums = np.where(parts, values.reshape(shape), np.float32(0.0)).sum(axis=-1)
-    return sums / np.maximum(counts, 1).astype(np.float32), 2 * counts >= together
-
-
 @once_for_each
-def _made(atlas: Atlas) -> dict[tuple[int, int], Floors]:
+def _made(atlas: Atlas) -> dict[int, Floors]:
     """Those of an atlas, by the arguments of `Floors.of`, as far as they were needed."""
     del atlas
     return {}

@@ -17,7 +17,7 @@ from isovist.localization.attitudes import STEPS, check_attitude, in_any_attitud
 from isovist.localization.choice import Choice
 from isovist.localization.choice import told as unseen
 from isovist.localization.evaluate import Evaluation, attempt, evaluate, inside
-from isovist.localization.floors import MANY, pays
+from isovist.localization.floors import pays
 from isovist.localization.judge import judge
 from isovist.localization.maps import (
     AnyMaps,
@@ -317,13 +317,13 @@ def frame_of(scan: AnyScan) -> str:
     return scan.frame or ("robot" if scan.T_robot_sensor.vector.any() else "sensor")
 
 
-_COMPILED: set[tuple[tuple[Any, ...], bool, bool, bool]] = set()
+_COMPILED: set[tuple[tuple[Any, ...], bool, bool]] = set()
 """Kinds of maps, and of questions, for which everything is."""
 
 
 def compile_kernels(atlas: SearchSpace, *, prove: bool = False) -> None:
     """Have everything compiled before a clock runs: the times told are those of every call."""
-    kind = atlas.kernels(), atlas.size > MANY, pays(atlas), prove
+    kind = atlas.kernels(), pays(atlas), prove
     if kind in _COMPILED:
         return
     from isovist.compute import (
@@ -338,7 +338,6 @@ def compile_kernels(atlas: SearchSpace, *, prove: bool = False) -> None:
         encode_scan,
         invert,
         lower_bounds,
-        lower_bounds_of,
         min_cost_near,
         min_cost_within,
         refute,
@@ -349,8 +348,7 @@ def compile_kernels(atlas: SearchSpace, *, prove: bool = False) -> None:
     )
 
     ends = (bound, count_misses) if atlas.dimension == 3 else ()
-    large = (lower_bounds_of,) if atlas.size > MANY else ()
-    quick = (*((lower_bounds,) if pays(atlas) else ()), *large, *ends)
+    quick = (*((lower_bounds,) if pays(atlas) else ()), *ends)
     proving = (bound, tabulate, bound_small_boxes) if prove and atlas.dimension == 2 else ()
     searching = (
         encode_scan,

@@ -132,7 +132,6 @@ class NodeSearch:
         region: Where the robot may be.
         settings: How to search.
         only: Indices of the nodes to search, in order, where there is no region; all when `None`.
-        every: Search every n-th of all nodes.
     """
 
     def __init__(
@@ -143,7 +142,6 @@ class NodeSearch:
         settings: LocalizationSettings,
         *,
         only: IntArray | None = None,
-        every: int = 1,
     ) -> None:
         self.atlas, self.scan, self.region, self.settings = atlas, scan, region, settings
         self.window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
@@ -158,9 +156,8 @@ class NodeSearch:
             nodes = nodes[region.contains(places, margin)]
             self.allowed = region.heads(self.yaws + mount.yaw, self._step)
         else:
-            nodes = np.arange(0, len(atlas.nodes), every) if only is None else only
+            nodes = np.arange(len(atlas.nodes)) if only is None else only
         self.nodes = nodes
-        self._every = every if region is None and only is None else 1
         self._is_empty = nodes.size == 0 or not self.window.seen.any() or not self.allowed.any()
         self._floors: Float32Array | None = None
         self._tried = np.zeros(len(nodes), dtype=np.bool_)
@@ -295,7 +292,7 @@ class NodeSearch:
         return tried, Glances(self.atlas.places, tried[0], costs), float(costs.max())
 
     def _lower_bounds(self, window: Window, allowed: BoolArray) -> Float32Array:
-        bounds = Floors.of(self.atlas, self._every).under(window, allowed, self.settings.short)
+        bounds = Floors.of(self.atlas).under(window, allowed, self.settings.short)
         return bounds if len(self.nodes) == len(bounds) else bounds[self.nodes]
 
     def _least(self, nodes: IntArray, window: Window, allowed: BoolArray) -> Float32Array:

@@ -127,7 +127,7 @@ def test_the_best_lead_of_the_two_doors_counts_and_only_descriptors_where_nothin
     low = iv.CloudScan(scan.points[scan.points[:, 2] < -0.55])
     assert len(by_slices(atlas, low, None, USUAL).poses) == 0
     found = sought(atlas, low, thorough=True)
-    assert len(found.poses) == len(candidates(atlas, low, thorough=True).poses)
+    assert len(found.poses) == len(candidates(atlas, low, is_full=True).poses)
 
 
 def test_no_box_costs_more_than_one_of_its_halves(standing_out):

@@ -92,12 +92,8 @@ def test_a_proof_that_runs_out_of_time_claims_nothing():
 
 
 def test_a_place_that_the_search_left_out_is_not_counted_as_absent():
-    """Two twins, and a search that hands on one candidate: a last look has more, and finds both.
-
-    (With a σ of each range copies are not looked for.)
-    """
+    """Two twins, and a search whose first batch is one candidate: the next batch finds both."""
     scan = PLANE.look(PLANE.lonely, world=PLANE.twins, seed=6)
-    scan = replace(scan, sigmas=np.zeros(len(scan.ranges)))
     answer = iv.locate(PLANE.twin_atlas, scan, settings=replace(USUAL, seeds=(1, 1)))
     assert answer.verdict != "unique"
     assert len(answer.rivals) == 1
@@ -129,7 +125,7 @@ def test_a_place_that_does_not_lead_is_looked_at_once_more(k, with_what):
 def test_the_lead_says_what_was_left_out(site):
     scan = site.look(site.places[0])
     every, some = (
-        candidates(site.atlas, scan, replace(USUAL, seeds=(most, most)), thorough=True)
+        candidates(site.atlas, scan, replace(USUAL, seeds=(most, most)), is_full=True)
         for most in (10**6, 6)
     )
     best = every.poses[0]

@@ -1,4 +1,4 @@
-"""Nodes that are dropped by floors or outlines are those that trying every node would drop."""
+"""Nodes that are dropped by lower bounds are those that trying every node would drop."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import pytest
 from tests.support.errors import known_fault
 from tests.support.fits import USUAL, candidates, sought
 from tests.support.paths import ROOT
-from tests.support.reference_locate import building, spread_out
+from tests.support.reference_locate import spread_out
 from tests.support.shining import BOTH as BOTH_SIGNALS
 from tests.support.shining import described, rooms, seen, with_strengths
 from tests.support.sites import PLANE, SITES, SPACE, gap
@@ -17,10 +17,10 @@ from tests.support.sizes import count_as_large
 
 import isovist as iv
 from isovist.atlas import FAR, PHASES, RAYS, Window, search_basis
-from isovist.localization import ROUGHLY, TOGETHER, Floors, best_headings, likely, outlined, unlike
+from isovist.localization import Floors, NodeSearch, best_headings, unlike
 from isovist.localization.complete import complete
 from isovist.localization.glance import glance
-from isovist.localization.search import CLOSER, LIKELY
+from isovist.localization.settings import ProofSettings
 from isovist.poses import unit_vectors, wrap_angle
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
@@ -43,13 +43,13 @@ def window_of(site, place, scan=None):
 # Candidates.
 
 
-def everywhere(atlas, scan, settings, thorough):
+def everywhere(atlas, scan, settings, is_full):
     """Poses and costs of the candidates when every node is tried, at a glance or in full."""
     window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
     n, minima = atlas.settings.channels, settings.finalists[1]
     active = np.arange(len(atlas.nodes))
     finalists = settings.share(atlas, settings.finalists[0])
-    if not thorough and len(active) > finalists:
+    if not is_full and len(active) > finalists:
         costs, _ = best_headings(atlas.descriptors, active, window.rough, 1, settings.short)
         active = np.sort(np.argpartition(costs[:, 0], finalists - 1)[:finalists])
     costs, turns = best_headings(atlas.descriptors, active, window, minima, settings.short)
@@ -57,40 +57,50 @@ def everywhere(atlas, scan, settings, thorough):
     best = np.argsort(flat, kind="stable")[: int(np.isfinite(flat).sum())]
     yaws = 2.0 * np.pi * (turns.ravel()[best] / PHASES - window.first) / n + atlas.heading
     poses = atlas.seeds(active[best // minima], yaws)
-    most = settings.share(atlas, settings.seeds[thorough])
+    most = settings.share(atlas, settings.seeds[is_full])
     chosen = unlike(poses, *settings.candidates_apart(atlas), most)
     return poses[chosen], flat[best[chosen]]
 
 
 @pytest.mark.parametrize("floors", [0, NEVER])
-@pytest.mark.parametrize(
-    ("thorough", "limits", "settings", "twin"),
-    [
-        (False, {}, FEW, FEW),
-        (True, {}, FEW, FEW),
-        # A closer look at a large site has more finalists.
-        (True, {"large": 0}, replace(FEW, finalists=(12, 4)),
-         replace(FEW, finalists=(12 * CLOSER, 4), seeds=(40, 40))),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("is_full", [False, True])
 @BOTH
-def test_the_candidates_are_those_of_trying_every_node(
-    site, thorough, limits, settings, twin, floors, monkeypatch
-):
+def test_the_candidates_are_those_of_trying_every_node(site, is_full, floors, monkeypatch):
     """And it is known what was left out."""
-    count_as_large(monkeypatch, floors=floors, **limits)
+    count_as_large(monkeypatch, floors=floors)
     for place in site.places:
         scan, atlas = site.look(place), site.atlas
-        found = candidates(atlas, scan, settings, thorough=thorough)
-        poses, costs = everywhere(atlas, scan, twin, thorough and not limits)
+        found = candidates(atlas, scan, FEW, is_full=is_full)
+        poses, costs = everywhere(atlas, scan, FEW, is_full)
         np.testing.assert_array_equal(found.poses, poses)
         np.testing.assert_array_equal(found.costs, costs)
         assert found.left_out == costs[-1]
         rough, all_nodes = window_of(site, place).rough, np.arange(len(atlas.nodes))
         every, _ = best_headings(atlas.descriptors, all_nodes, rough, 1, SHORT)
-        assert (every <= found.cut).sum() >= settings.share(atlas, twin.finalists[0])
+        assert (every <= found.cut).sum() >= FEW.share(atlas, FEW.finalists[0])
         sensor = (place @ scan.T_level_robot.inverse).vector
         assert found.lead(np.asarray(sensor), 1.0, 0.5) <= found.cut / every.min()
+
+
+@pytest.mark.parametrize("floors", [0, NEVER])
+@BOTH
+def test_a_search_that_goes_on_has_the_candidates_of_one_that_begins_anew(
+    site, floors, monkeypatch
+):
+    """The candidates of a smaller count come first, and the bound never falls."""
+    count_as_large(monkeypatch, floors=floors)
+    for place in site.places:
+        scan, bound = site.look(place), 0.0
+        nodes = NodeSearch(site.atlas, scan, None, FEW)
+        nodes.coarse(20)
+        for count in (3, 10, 40, 10**6):
+            found = nodes.full(count)
+            alone = NodeSearch(site.atlas, scan, None, FEW).full(count)
+            np.testing.assert_array_equal(found.poses, alone.poses)
+            np.testing.assert_array_equal(found.costs, alone.costs)
+            assert found.left_out >= bound
+            bound = found.left_out
+        assert bound == np.inf
 
 
 @BOTH
@@ -145,7 +155,8 @@ def test_a_prior_asks_only_the_rows_that_it_reaches():
 def test_a_search_of_some_headings_leaves_out_no_pose_that_rates_high():
     atlas, world, yaws = PLANE.atlas, PLANE.world, np.array([0.7, 2.1])
     beams = atlas.beams(PLANE.look(PLANE.places[0]), (40, 0.2), USUAL.block)
-    found = complete(atlas, beams, atlas.model(USUAL.model), 1.0, ROUGHLY, yaws=yaws)
+    boxes = ProofSettings((0.4, np.radians(0.5)), see=0.0, finest=0.2, most=400_000)
+    found = complete(atlas, beams, atlas.model(USUAL.model), 1.0, boxes, yaws=yaws)
     assert found.complete
     turned = np.abs(wrap_angle(found.boxes[:, 2, None] - yaws)).min(axis=1)
     assert (turned <= found.boxes[:, 4] + 1e-9).all()
@@ -199,89 +210,25 @@ def test_floors_of_some_nodes_or_asked_twice_are_those_of_all(site, every, monke
     windows = [window_of(site, place) for place in site.places[:2]]
     allowed = np.arange(site.atlas.descriptors.shape[2] * PHASES) % 5 != 1
     asked = [(w, which, s) for w in windows for which in (allowed, ~allowed) for s in (SHORT, 0.3)]
-    kept, random = Floors.make(site.atlas, every), np.random.default_rng(1)
+    kept = Floors.make(site.atlas, every)
     for given in asked:
         fresh = Floors.make(site.atlas, every).under(*given)
         for _ in range(2):
             np.testing.assert_array_equal(kept.under(*given), fresh)
-        for share in (0.0, 0.003, 0.1, 0.7, 1.0):
-            some = np.flatnonzero(random.random(len(fresh)) < share)
-            for floors in (kept, Floors.make(site.atlas, every)):
-                np.testing.assert_array_equal(floors.under(*given, some), fresh[some])
 
 
 @pytest.mark.parametrize(
-    ("site", "together", "absurd", "levels"),
+    ("site", "absurd", "levels"),
     [
-        (PLANE, 1, (np.nan, np.inf, -np.inf, 3e38, -3e38, -1.0), (127, 127, -128, 127, -128, -128)),
-        (SPACE, 1, (np.nan, np.inf, -np.inf, 3e38, -3e38, -1.0), (127, 127, -128, 127, -128, -128)),
-        (PLANE, TOGETHER, (np.nan, np.inf, -np.inf, 3e38, *[-3e38] * 4), (127, -128)),
+        (PLANE, (np.nan, np.inf, -np.inf, 3e38, -3e38, -1.0), (127, 127, -128, 127, -128, -128)),
+        (SPACE, (np.nan, np.inf, -np.inf, 3e38, -3e38, -1.0), (127, 127, -128, 127, -128, -128)),
     ],
 )
-def test_absurd_descriptors_of_a_damaged_atlas_are_no_error(site, together, absurd, levels):
+def test_absurd_descriptors_of_a_damaged_atlas_are_no_error(site, absurd, levels):
     damaged = site.atlas.descriptors.copy()
     damaged.reshape(-1)[: len(absurd)] = absurd
-    table = Floors.of(replace(site.atlas, descriptors=damaged), 1, together).table
+    table = Floors.of(replace(site.atlas, descriptors=damaged)).table
     assert table.transpose(0, 2, 1).reshape(-1)[: len(levels)].tolist() == list(levels)
-
-
-# Outlines.
-
-
-def slow_costs(atlas, outline, short):
-    """What the outline of a scan costs at the best of all headings, node by node."""
-    n = atlas.descriptors.shape[2] // TOGETHER
-    costs = []
-    for node in atlas.descriptors[:, 0].astype(float):
-        parts = [[f for f in part if f < FAR] for part in node.reshape(n, TOGETHER)]
-        f = np.array([np.mean(p) if 2 * len(p) >= TOGETHER else np.inf for p in parts])
-        seen = np.flatnonzero(outline.seen[0, 0])
-        o = outline.values[0, 0, seen]
-        costs.append(
-            min(np.abs(np.clip(o - f[(seen + k) % n], -short, 2.0 * short)).sum() for k in range(n))
-        )
-    return np.array(costs)
-
-
-def test_outlines_cost_what_means_of_channels_cost():
-    for place in PLANE.places:
-        atlas, outline = PLANE.atlas, outlined(window_of(PLANE, place))
-        floors = Floors.of(atlas, 1, TOGETHER)
-        allowed = np.ones(floors.n, dtype=np.bool_)
-        steps, over = floors.least(outline, allowed, SHORT)
-        slow, told = slow_costs(atlas, outline, SHORT), steps * floors.step
-        assert np.abs(told - slow).max() <= over * floors.step
-        assert np.corrcoef(told, slow)[0, 1] > 0.99
-
-
-def test_the_true_place_is_among_the_nodes_of_likely_outlines(monkeypatch):
-    count_as_large(monkeypatch, large=0)
-    atlas = PLANE.atlas
-    for place in PLANE.places:
-        for share in (2, 8):
-            some = likely(atlas, 1, window_of(PLANE, place), SHORT, share)
-            assert 0.5 < share * len(some) / atlas.size < 2.0
-            near = np.linalg.norm(atlas.positions[some] - place.position, axis=1).min()
-            assert near < 1.5 * atlas.spacing
-        some = likely(atlas, 1, window_of(PLANE, place), SHORT, LIKELY)
-        for thorough in (False, True):  # a closer look drops no node
-            found = candidates(atlas, PLANE.look(place), FEW, thorough=thorough)
-            assert np.isin(found.glances.nodes, some).all() != thorough
-
-
-def test_no_node_is_dropped_where_outlines_say_little(monkeypatch):
-    place, channels = PLANE.places[0], replace(PLANE.atlas.settings, channels=62)
-    scan = PLANE.look(place)
-    half = iv.Scan(scan.bearings[:180], scan.ranges[:180], 0.0, scan.range_max)
-    odd = iv.build(building(), settings=channels)
-    for large in (0, PLANE.atlas.size):
-        count_as_large(monkeypatch, large=large)
-        given = 1, window_of(PLANE, place), SHORT, 4
-        assert (likely(PLANE.atlas, *given) is None) == (large > 0)
-    count_as_large(monkeypatch, large=0)
-    assert likely(PLANE.atlas, 1, window_of(PLANE, place, half), SHORT, 4) is None
-    assert likely(SPACE.atlas, 1, window_of(SPACE, SPACE.places[0]), SHORT, 4) is None
-    assert likely(odd, 1, odd.window(scan, USUAL.seen_share[0]), SHORT, 4) is None
 
 
 # Answers.
