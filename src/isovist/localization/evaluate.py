@@ -7,7 +7,7 @@ before it.  The search ends when
 - nothing that may still come can change the answer, or the budget of candidates is used up.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -63,7 +63,7 @@ class Evaluation:
         self._fits: Fits | None = None
         self._leader: Leader | None = None
         self._size = 0
-        self._searched: set[bytes] = set()
+        self._searched: list[FloatArray] = []
         self._batches = self._stream()
         self._timing = dict.fromkeys(("search", "refine", "judge", "total"), 0.0)
 
@@ -87,7 +87,8 @@ class Evaluation:
         yield stream.coarse(settings.share(space, settings.seeds[0]))
         if has_rivals(space, scan, self.answer):
             yield rivals_of(self.answer, space, scan, self.region, settings)
-        self._size = min(settings.share(space, FULL), self._usual)
+        # Batches of height slices do not grow, so a search in 3D has one more batch at most.
+        self._size = min(FULL, self._usual) if space.dimension == 2 else self._usual
         while True:
             yield stream.full(self._size)
             self._size = min(GROWTH * self._size, self._usual if self._size < self._usual else MAX)
@@ -100,11 +101,10 @@ class Evaluation:
         start = perf_counter()
         found = next(self._batches)
         searched = perf_counter()
-        rows = [row.tobytes() for row in found.poses]
-        new = np.array([row not in self._searched for row in rows], dtype=np.bool_)
-        self._searched.update(rows)
-        if new.any() or self._fits is None:
-            self._fit(found.poses[new])
+        new = without_known(found.poses, self._searched)
+        self._searched.append(new)
+        if len(new) or self._fits is None:
+            self._fit(new)
         fitted = perf_counter()
         self._decide(found)
         done = perf_counter()
@@ -157,6 +157,15 @@ def attempt(
 ) -> Answer:
     """Return the answer after the first batch; nothing is doubted yet."""
     return Evaluation(atlas, scan, region, settings).first()
+
+
+def without_known(poses: FloatArray, known: Sequence[FloatArray]) -> FloatArray:
+    """Return the poses that are none of those known, in order."""
+    if not known or len(poses) == 0:
+        return poses
+    row = np.dtype((np.void, poses.itemsize * poses.shape[1]))
+    earlier = np.ascontiguousarray(np.concatenate(known)).view(row)
+    return poses[~np.isin(np.ascontiguousarray(poses).view(row), earlier).ravel()]
 
 
 def is_exhausted(found: Sought) -> bool:

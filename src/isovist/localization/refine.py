@@ -175,17 +175,11 @@ def refine(
     followed, most = (settings.share(atlas, count) for count in settings.keep[False])
     if thorough:
         rated, fitted = (count / settings.seeds[True] for count in settings.keep[True])
-        followed, most = (
-            max(a, round(b * len(seeds))) for a, b in ((followed, rated), (most, fitted))
-        )
+        followed = max(followed, round(rated * len(seeds)))
+        most = max(most, round(fitted * len(seeds)))
     poses, rough = fit_roughly(atlas, scan, seeds, settings, most=followed, thorough=thorough)
-    if thorough:
-        alive, leader = _not_refuted(rough, leader, settings)
-        rank = np.arange(len(poses))
-        poses = poses[alive | (rank < most)]
-    else:
-        leader = rough[0] if len(rough) else leader
-        poses = poses[:most]
+    alive, leader = _not_refuted(rough, leader, settings)
+    poses = poses[alive | (np.arange(len(poses)) < most)]
     many = beams_of(atlas, scan, settings.beams[1], settings.block)
     return refit(atlas, many, poses, settings, tilt=tilt), leader
 

@@ -147,7 +147,7 @@ class LocalizationSettings:
     )
     coarse: tuple[float, ...] = (2.0, 1.4, 1.4, 1.0, 1.0, 0.6, 0.6)
     fine: tuple[float, ...] = (0.15, 0.12, 0.1, 0.1, 0.1, 0.1)
-    keep: tuple[tuple[int, int], tuple[int, int]] = ((150, 40), (1500, 160))
+    keep: tuple[tuple[int, int], tuple[int, int]] = ((150, 20), (1500, 160))
     model: BeamModel = field(default_factory=BeamModel)
     worth: float = 1.0
     nearby: tuple[float, float, float] = (0.05, 0.012, 8.0)
