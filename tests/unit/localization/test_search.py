@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.errors import known_fault
 from tests.support.fits import USUAL, candidates, sought
 from tests.support.paths import ROOT
 from tests.support.reference_locate import spread_out
@@ -321,7 +320,6 @@ print(*sorted({name for name, kernel in KERNELS.items() if kernel.ready} - befor
 
 
 @pytest.mark.slow
-@known_fault("a closer look compiles its kernels, before its clock runs")
 def test_a_first_ambiguous_scan_compiles_nothing_that_a_unique_one_has_not():
     words = [sys.executable, "-c", FIRST_SCANS]
     assert subprocess.check_output(words, text=True, cwd=ROOT).split() == []

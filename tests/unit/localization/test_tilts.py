@@ -1,6 +1,7 @@
 """Which way is up: by the ground, by walls, and by attitudes tried all round."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -96,7 +97,7 @@ def test_an_attitude_is_taken_that_fits_better_and_is_known(
         return answers["turned" if one is not scan else "fitted" if tilt else "told"]
 
     def look(one, tilt):
-        return ask(one, tilt, None), True
+        return SimpleNamespace(first=lambda: ask(one, tilt, None))
 
     found, held = upright(house_atlas(), scan, False, ask, look, USUAL)
     assert (held is scan) == (best != "turned")
