@@ -163,7 +163,6 @@ from isovist.compute.search.lower_bounds import BLOCK_NODES as BLOCK_NODES
 from isovist.compute.search.lower_bounds import MAX_TERM as MAX_TERM
 from isovist.compute.search.lower_bounds import TERMS_PER_BYTE as TERMS_PER_BYTE
 from isovist.compute.search.lower_bounds import lower_bounds as lower_bounds
-from isovist.compute.search.lower_bounds import lower_bounds_of as lower_bounds_of
 from isovist.compute.search.lower_bounds import lower_scalar as lower_scalar
 from isovist.compute.search.topk import cheapest_distinct as cheapest_distinct
 from isovist.compute.search.topk import cheapest_keys as cheapest_keys

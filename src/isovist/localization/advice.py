@@ -76,10 +76,6 @@ SENTENCES: dict[Reason, Callable[[Facts], str]] = {
         "One place explains the scan best, but more places are like it than were tried. Give a "
         "region, or move and look again."
     ),
-    Reason.SEARCHES_DISAGREE: lambda _: (
-        "A closer look found another place than the first one did, which explains the scan "
-        "better. Move and look again."
-    ),
     Reason.FIRST_SEARCH_ONLY: lambda _: (
         "At first sight one place explains the scan. A closer look tells whether no other does."
     ),

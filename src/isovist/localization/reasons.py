@@ -48,7 +48,6 @@ class Reason(StrEnum):
     """One place leads, but not for long enough."""
     SEARCH_INCOMPLETE = "search_incomplete"
     """More places are like the best one than were tried."""
-    SEARCHES_DISAGREE = "searches_disagree"
     """A larger search found another place than the first one did."""
     FIRST_SEARCH_ONLY = "first_search_only"
     """A preview searches once, and `locate` would search more."""

@@ -46,9 +46,6 @@ ROWS = [
     ("search_incomplete", {},
      "One place explains the scan best, but more places are like it than were tried. Give a "
      "region, or move and look again."),
-    ("searches_disagree", {},
-     "A closer look found another place than the first one did, which explains the scan "
-     f"better. {MOVE}"),
     ("first_search_only", {},
      "At first sight one place explains the scan. A closer look tells whether no other does."),
     ("tilt_fits_better", {},

@@ -138,19 +138,6 @@ def lower_bounds(first, last, table, channels, levels, n, allowed, start, bounds
         _lower_block(table[block], rows, levels, allowed, start, bounds[block])
 
 
-@kernel("i1[:,:,::1], i8[::1], i8[:,::1], i1[:,::1], i8, b1[::1], i8 -> u2[:,::1]", over="bounds")
-def lower_bounds_of(first, last, table, nodes, channels, levels, n, allowed, start, bounds):
-    """Lower the bounds of some nodes in order: see `lower_bounds`.
-
-    `nodes` has their numbers, shape (A,), and `bounds` has A values.
-    """
-    rows = _rotated_rows(channels, n)
-    block = np.full(table.shape[1:], 0, dtype=np.int8)
-    for k in range(first, last):
-        _gather_nodes(table, nodes[k * BLOCK_NODES : (k + 1) * BLOCK_NODES], block)
-        _lower_block(block, rows, levels, allowed, start, bounds[k])
-
-
 @subroutine
 def _rotated_rows(channels, n):
     """Return the rows of a block that the channels of a scan meet at each heading, shape (n, m)."""
@@ -169,20 +156,3 @@ def _lower_block(block, rows, levels, allowed, start, bounds):
         if allowed[k]:
             for at in range(0, BLOCK_NODES, BYTE_LANES * VECTORS_AT_ONCE):
                 lower(block, rows[k], levels, start, at, bounds)
-
-
-@subroutine
-def _gather_nodes(table, nodes, block):
-    """Copy at most `BLOCK_NODES` nodes into a block, shape (rings n, BLOCK_NODES)."""
-    lanes = np.empty(BLOCK_NODES, dtype=np.uint8)  # no index is negative or too large
-    at = 0
-    while at < len(nodes):
-        source, count = nodes[at] // BLOCK_NODES, 0
-        while at + count < len(nodes) and nodes[at + count] // BLOCK_NODES == source:
-            lanes[count] = np.uint8(nodes[at + count] % BLOCK_NODES)
-            count += 1
-        for row in range(len(block)):  # one after the other, as they lie in memory
-            source_row, block_row = table[source, row], block[row, at : at + count]
-            for k in range(np.uint64(count)):
-                block_row[k] = source_row[lanes[k]]
-        at += count
