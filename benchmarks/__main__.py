@@ -51,7 +51,6 @@ RUNS = {
     "twins": ("--scans", "12", "--copies", "2,4"),
     "dynamic_bound": ("30",),
     "growth": ("4", "4"),
-    "sparse": ("--realities", "1", "--scans", "2", "DATA/maps/tb3_sandbox.yaml"),
     "long": ("--updates", "400", "--side", "4000"),
     "cuda": ("2000", "20"),
     "studio": ("1",),

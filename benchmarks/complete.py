@@ -19,9 +19,9 @@ from isovist.atlas.build import build
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.data.surfaces import bare_walls
 from isovist.atlas.matching.beams import Beams
-from isovist.localization.ceilings import FRONTIERS, WALLS, Ceilings
-from isovist.localization.complete import UNITS, Survivors, complete
 from isovist.localization.settings import LocalizationSettings, ProofSettings
+from isovist.localization.verification.branch_and_bound import UNITS, Survivors, complete
+from isovist.localization.verification.upper_bounds import FRONTIERS, WALLS, Ceilings
 from isovist.maps.cells import Cell
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose, unit_vectors, wrap_angle

@@ -24,8 +24,8 @@ from isovist.compute.cuda.description import Lattice, sweep
 from isovist.compute.infra.threads import THREADS
 from isovist.compute.registry import available_backends, use_backend
 from isovist.compute.requests import RaySet
-from isovist.localization.complete import complete
 from isovist.localization.settings import LocalizationSettings, ProofSettings
+from isovist.localization.verification.branch_and_bound import complete
 from isovist.localization.workers import Workers
 from isovist.maps.cells import Cell
 from isovist.maps.grid2d.occupancy_map import OccupancyMap

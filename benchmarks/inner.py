@@ -33,7 +33,7 @@ from isovist.compute.rays.grid2d import cast_ray
 from isovist.compute.rays.packet_traversal import STATE_ROWS
 from isovist.compute.rays.ray_packet import cast_fan
 from isovist.compute.search.correlate_terms import add_terms
-from isovist.localization.search import best_headings
+from isovist.localization.candidates.node_search import best_headings
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose

@@ -25,7 +25,7 @@ from isovist.evaluation.protocols import carmen_trials
 from isovist.io.logs.carmen import read_carmen
 from isovist.localization.answer import Answer
 from isovist.localization.locate import locate
-from isovist.localization.many import locate_many
+from isovist.localization.locate_many import locate_many
 
 BAR = 1.6
 

@@ -19,9 +19,8 @@ from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.build import build
 from isovist.evaluation.protocols import Trial, carmen_trials
 from isovist.io.logs.carmen import read_carmen
-from isovist.localization.answer import Verdict
-from isovist.localization.hints import Hint, hints
-from isovist.localization.judge import is_same
+from isovist.localization.answer import Verdict, is_same
+from isovist.localization.interpretations.hints import Hint, hints
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
 

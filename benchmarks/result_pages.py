@@ -52,7 +52,7 @@ POPULATIONS = (
 PAGES = {
     "accuracy": (
         "Accuracy in 2D",
-        ("carmen", "carmen_revisit", "scans", "simulate", "cross", "sparse", "check", "demo",
+        ("carmen", "carmen_revisit", "scans", "simulate", "cross", "check", "demo",
          "twins", "exhaustive", "calibration", "calibrate", "several", "floors", "library"),
     ),
     "tracking": (

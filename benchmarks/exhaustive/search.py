@@ -1,13 +1,13 @@
 """Every pose of a map whose worth by the judge's formula reaches a floor: none can be missed.
 
 With w_i = 1 / (blocks of the column of beam i × beams of its block), what a scan of m beams and C
-columns is worth from a pose, `localization.judge` (1), is a weighted sum over its beams,
+columns is worth from a pose, `judge` (1), is a weighted sum over its beams,
 
     L = Σ_i w_i ℓ_i + κ C (e − u),        Σ_i w_i = C,                                      (1)
 
 and the mean rating is the same with w_i = 1/m and κ = 0.  A beam is explained only where it ends
 within 3σ of a wall, so that (1) has a ceiling over a box of poses as the mean rating does
-(`localization.complete`, by where beams end): deficits of beams count w_i times, and a beam that
+(`branch_and_bound`, by where beams end): deficits of beams count w_i times, and a beam that
 ends farther off than 3σ from all of the box lacks κ C / m besides.
 """
 
@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from isovist.arrays import FloatArray
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.matching.beams import Beams
-from isovist.localization.boxes import Round
-from isovist.localization.ceilings import FRONTIERS, WALLS, Ceilings
-from isovist.localization.complete import children, taken_off
 from isovist.localization.settings import LocalizationSettings, ProofSettings
+from isovist.localization.verification.branch_and_bound import children, taken_off
+from isovist.localization.verification.pose_boxes import Round
+from isovist.localization.verification.upper_bounds import FRONTIERS, WALLS, Ceilings
 
 UNITS = 4096.0
 """Deficits are counted in parts of a nat, rounded down: 180 beams lose 0.05 nats by that."""

@@ -4,7 +4,7 @@ Of a map of the plane all free space and all headings are searched (`everywhere`
 as much as the best place, less what no longer counts, is fitted and rated by ray casting as places
 of `locate` are, with nothing left out.  Brute force calls the best place unique by its ratings:
 
-- its probability, `localization.judge` (2), over all places and "none of these" is at least p_min:
+- its probability, `judge` (2), over all places and "none of these" is at least p_min:
   this counts ratings by witnesses, the share of beams that are explained, and unknown space (1);
 - no other place comes within d_min of its mean rating, the second half of (4);
 - its mean rating is that of a place at all (`poor`).
@@ -29,10 +29,12 @@ from isovist.arrays import FloatArray
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
-from isovist.localization.judge import chances_of, judge
+from isovist.localization.candidates.node_search import unlike
+from isovist.localization.decision.judge import chances_of, judge
 from isovist.localization.reasons import Reason
-from isovist.localization.refine import Fits, polish, refit
-from isovist.localization.search import unlike
+from isovist.localization.scoring.coarse_to_fine import refit
+from isovist.localization.scoring.hypotheses import Fits
+from isovist.localization.scoring.likelihood_climb import polish
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose
 from isovist.sensing.scan import Scan

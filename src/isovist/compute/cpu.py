@@ -136,7 +136,7 @@ class CpuCompute:
         return None
 
     def search_boxes(self, request: BoxSearchRequest) -> BoxSearchResult | None:
-        """Return `None`: `localization.complete` searches round by round."""
+        """Return `None`: `localization.verification.branch_and_bound` searches round by round."""
         del request
         return None
 

@@ -466,7 +466,7 @@ class BoxSearchLimits(NamedTuple):
 
 
 class BoxSearchRequest(NamedTuple):
-    """A complete search of a 2D map (`localization.complete`).
+    """A complete search of a 2D map (`localization.verification.branch_and_bound`).
 
     Attributes:
         world: The map.

@@ -11,7 +11,8 @@ from isovist.arrays import FloatArray, readonly
 from isovist.errors import InputError
 from isovist.localization.advice import advice
 from isovist.localization.reasons import Facts, Reason
-from isovist.poses import COORDINATES, AnyPose, wrap_angle
+from isovist.localization.settings import LocalizationSettings
+from isovist.poses import COORDINATES, AnyPose, Pose3, wrap_angle
 from isovist.renamed import accept_old_names
 
 ROS_ORDER = ("x", "y", "z", "roll", "pitch", "yaw")
@@ -163,7 +164,7 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proof:
-    """What a complete search of the map found (`localization.proof`).
+    """What a complete search of the map found (`localization.verification.proof`).
 
     Attributes:
         premise: What it rests on, in words.  Nothing else is assumed.
@@ -253,3 +254,12 @@ class Answer:
 def _arrived(verdict: str, reasons: Sequence[str], *rest: Any) -> Answer:
     """Make an answer of what `Answer.__reduce__` gives."""
     return Answer(Verdict(verdict), tuple(map(Reason, reasons)), *rest)
+
+
+def is_same(a: AnyPose, b: AnyPose, settings: LocalizationSettings) -> bool:
+    """Whether two poses are of one place: near enough for an answer to be right."""
+    near, turned = settings.same
+    gap = float(np.hypot(a.x - b.x, a.y - b.y))
+    if isinstance(a, Pose3) and isinstance(b, Pose3):
+        gap = float(np.hypot(gap, a.z - b.z))
+    return gap <= near and float(abs(wrap_angle(a.yaw - b.yaw))) <= turned

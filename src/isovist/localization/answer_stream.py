@@ -7,7 +7,7 @@ from isovist.compute import use_backend
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
 from isovist.localization.locate import locate
-from isovist.localization.maps import AnyMaps, site_of
+from isovist.localization.query.search_space import AnyMaps, site_of
 from isovist.sensing import ScanSequence
 
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
@@ -13,31 +12,37 @@ from isovist.atlas import AnyScan, Atlas, MultiMap, SearchSpace
 from isovist.compute import use_backend
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
-from isovist.localization.attitudes import STEPS, check_attitude, in_any_attitude, of_robot
-from isovist.localization.choice import Choice
-from isovist.localization.choice import told as unseen
-from isovist.localization.evaluate import Evaluation, attempt, evaluate, inside
-from isovist.localization.floors import pays
-from isovist.localization.judge import judge
-from isovist.localization.maps import (
+from isovist.localization.candidates.map_selection import Choice
+from isovist.localization.candidates.map_selection import told as unseen
+from isovist.localization.decision.judge import judge
+from isovist.localization.decision.search_loop import Evaluation, attempt, evaluate, inside
+from isovist.localization.fitting.covariance import longest
+from isovist.localization.fitting.final_fit import settle
+from isovist.localization.interpretations.alternative_scans import doubt
+from isovist.localization.interpretations.any_attitude import (
+    STEPS,
+    check_attitude,
+    in_any_attitude,
+    of_robot,
+)
+from isovist.localization.interpretations.levelling import upright
+from isovist.localization.kernels import compile_kernels
+from isovist.localization.query.region import Region
+from isovist.localization.query.search_space import (
     AnyMaps,
     AnyRegion,
     Regions,
     SearchRegion,
+    frame_of,
     search_region,
     site_of,
     told,
 )
-from isovist.localization.proof import IN_SPACE
-from isovist.localization.proof import prove as prove_answer
 from isovist.localization.reasons import Facts, Reason
-from isovist.localization.refine import refine, refit
-from isovist.localization.region import Region
+from isovist.localization.scoring.coarse_to_fine import refine, refit
 from isovist.localization.settings import LocalizationSettings, ProofSettings
-from isovist.localization.settle import settle
-from isovist.localization.spread import longest
-from isovist.localization.tilts import upright
-from isovist.localization.twists import doubt
+from isovist.localization.verification.proof import IN_SPACE
+from isovist.localization.verification.proof import prove as prove_answer
 from isovist.poses import AnyPose
 from isovist.renamed import accept_old_names
 from isovist.sensing import (
@@ -310,58 +315,6 @@ def _carried(
     facts: Facts = {**answer.facts, "position_std": std}
     slides = (Reason.POSITION_SLIDES,)
     return replace(answer, verdict=Verdict.AMBIGUOUS, reasons=slides, facts=facts)
-
-
-def frame_of(scan: AnyScan) -> str:
-    """What the pose of an answer is of."""
-    return scan.frame or ("robot" if scan.T_robot_sensor.vector.any() else "sensor")
-
-
-_COMPILED: set[tuple[tuple[Any, ...], bool, bool]] = set()
-"""Kinds of maps, and of questions, for which everything is."""
-
-
-def compile_kernels(atlas: SearchSpace, *, prove: bool = False) -> None:
-    """Have everything compiled before a clock runs: the times told are those of every call."""
-    kind = atlas.kernels(), pays(atlas), prove
-    if kind in _COMPILED:
-        return
-    from isovist.compute import (
-        bound,
-        bound_small_boxes,
-        cheapest_distinct,
-        cheapest_keys,
-        compile_each,
-        correlate,
-        count_misses,
-        credit_removed_walls,
-        encode_scan,
-        invert,
-        lower_bounds,
-        min_cost_near,
-        min_cost_within,
-        refute,
-        select_distinct,
-        sum_beams,
-        sum_scores,
-        tabulate,
-    )
-
-    ends = (bound, count_misses) if atlas.dimension == 3 else ()
-    quick = (*((lower_bounds,) if pays(atlas) else ()), *ends)
-    proving = (bound, tabulate, bound_small_boxes) if prove and atlas.dimension == 2 else ()
-    searching = (
-        encode_scan,
-        correlate,
-        cheapest_keys,
-        cheapest_distinct,
-        select_distinct,
-        min_cost_within,
-        min_cost_near,
-    )
-    always = *searching, sum_beams, credit_removed_walls, refute, sum_scores, invert
-    compile_each(*quick, *always, *atlas.kernels(), *proving)
-    _COMPILED.add(kind)
 
 
 def preview(

@@ -35,7 +35,7 @@ CAREFUL = (4.0 / 3.0, 3.0)
 
 @dataclass(frozen=True, slots=True)
 class ProofSettings:
-    """How far a complete search goes (`localization.complete`).
+    """How far a complete search goes (`localization.verification.branch_and_bound`).
 
     Attributes:
         largest: Width of the first boxes in m and rad.  Wider ones hold a wall near any end, so

@@ -21,7 +21,7 @@ from isovist.atlas import AnyScan, SearchSpace
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
 from isovist.localization.answer_stream import each_answer
-from isovist.localization.maps import AnyMaps, site_of
+from isovist.localization.query.search_space import AnyMaps, site_of
 from isovist.sensing import ScanSequence
 
 TOGETHER = 32

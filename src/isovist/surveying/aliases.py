@@ -2,7 +2,7 @@
 
 A view, from a node at a heading, has the form that `atlas.matching.windows` gives a scan.  It is
 the mean log(1 + r) of the visible channels, on one ring in 2D and on several in 3D. It is compared
-with the nodes of the atlas at all headings, by the cost c per channel that `localization.search`
+with the nodes of the atlas at all headings, by the cost c per channel that `node_search`
 uses.  The alias of a view is the node with the least c that is another place (`AliasSettings`).
 With s the largest cost of a channel that is shorter than the map says,
 

@@ -1,6 +1,6 @@
 """Robots in space that are followed in any attitude: in a hand, flying, on the side, upside down.
 
-As in `localization.attitudes`, a scan is looked at as that of a level robot in the place of this
+As in `any_attitude`, a scan is looked at as that of a level robot in the place of this
 one,
 
     T_world_robot = T_world_level A,        A u = ẑ.                                        (1)
@@ -17,13 +17,12 @@ import numpy as np
 
 from isovist.arrays import FloatArray
 from isovist.atlas import AnyScan, SearchSpace
-from isovist.basis import DirectionalBasis
 from isovist.localization import (
     ASKED,
     LocalizationSettings,
     SearchRegion,
     Stance,
-    attitudes,
+    all_up_directions,
     by_coordinate,
     held,
     of_robot,
@@ -128,9 +127,7 @@ def _ways(
 ) -> list[Stance]:
     ways = stances(site, scan, region, up_directions(scan), settings)
     if all_round and not _best(ways) >= settings.poor[0]:
-        more = stances(
-            site, scan, region, DirectionalBasis.fibonacci(attitudes.ALL_ROUND).directions, settings
-        )
+        more = stances(site, scan, region, all_up_directions(), settings)
         ways = more if _best(more) > _best(ways) else ways
     return ways
 

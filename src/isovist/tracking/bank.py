@@ -10,7 +10,7 @@ disagrees,
 
     E_k = Σ_f w_f (Σ_b ℓ_kfb − s_kf),       p_k ∝ exp(E_k).                                (1)
 
-Rivals are refuted as in `localization.judge`, over all frames: with δ = ℓ_0 − ℓ_j,
+Rivals are refuted as in `localization.decision.judge`, over all frames: with δ = ℓ_0 − ℓ_j,
 
     t_j = Σ w δ / √(Σ w δ² + τ²),    d_j = Σ_f w_f (mean rating, less the rival's) / √Σ_f w_f.   (2)
 """

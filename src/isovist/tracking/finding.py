@@ -22,7 +22,7 @@ from isovist.localization import (
     rivals_of,
     seek,
 )
-from isovist.localization.judge import judge
+from isovist.localization.decision.judge import judge
 from isovist.poses import AnyPose
 from isovist.tracking.attitude import Found
 from isovist.tracking.attitude import find as find_turned

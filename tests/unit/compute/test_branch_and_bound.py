@@ -10,7 +10,7 @@ from benchmarks.complete import USUAL, holds, random_cells, random_site, rated
 from isovist import Cell, OccupancyMap, ProofSettings
 from isovist.compute import meets_wall, use_backend
 from isovist.localization import bits_of
-from isovist.localization.complete import complete
+from isovist.localization.verification.branch_and_bound import complete
 from isovist.maps import Ending
 
 

@@ -12,7 +12,7 @@ from tests.support.worlds import tilt_between
 
 import isovist as iv
 from isovist.localization import covariances, even_beams, information, last_fit, refit, slid
-from isovist.localization.settle import HELD, RESTS, SHARP, settle
+from isovist.localization.fitting.final_fit import HELD, RESTS, SHARP, settle
 
 TRUTH = at(5.0, 0.0, 0.7)
 

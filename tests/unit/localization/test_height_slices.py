@@ -7,7 +7,8 @@ from tests.support.reference_space import LIDAR, at, house, house_atlas
 from tests.support.worlds import FEW, street, street_atlas, tilt_between
 
 import isovist as iv
-from isovist.localization import Plan, by_slices, rivals, slices
+from isovist.localization import Plan, by_slices, rivals
+from isovist.localization.candidates import height_slices as slices
 from isovist.maps import floor_levels
 from isovist.poses import wrap_angle
 from isovist.sensing import fit_ground, level_by_ground

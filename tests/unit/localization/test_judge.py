@@ -27,7 +27,7 @@ from isovist.localization import (
     totals_of,
     witnesses_of,
 )
-from isovist.localization.judge import judge
+from isovist.localization.decision.judge import judge
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
 GOOD = {

@@ -17,9 +17,9 @@ from tests.support.sizes import count_as_large
 import isovist as iv
 from isovist.atlas import FAR, PHASES, RAYS, Window, search_basis
 from isovist.localization import Floors, NodeSearch, best_headings, unlike
-from isovist.localization.complete import complete
-from isovist.localization.glance import glance
+from isovist.localization.candidates.coarse_search import glance
 from isovist.localization.settings import ProofSettings
+from isovist.localization.verification.branch_and_bound import complete
 from isovist.poses import unit_vectors, wrap_angle
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)

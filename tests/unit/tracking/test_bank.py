@@ -9,7 +9,7 @@ from tests.support.drives import drive, exact, way
 from tests.support.sites import PLANE, SITES
 
 import isovist as iv
-from isovist.localization.rules import decide
+from isovist.localization.decision.rules import decide
 from isovist.poses import part_of, swing, way_of
 from isovist.tracking import (
     RULES,

@@ -11,7 +11,7 @@ from isovist.apps.studio.session_store import SessionStore, Site
 from isovist.apps.studio.view_models import answer_scene, rounded, search_scene
 from isovist.apps.web import Fields, Progress
 from isovist.localization import AnyMaps, preview
-from isovist.localization.contrast import contrast
+from isovist.localization.scoring.contrast import contrast
 from isovist.poses import AnyPose, pose_error
 from isovist.report import (
     answer_json,

@@ -1,4 +1,4 @@
-"""Bound boxes of poses on a card, and search a whole map by them (`localization.complete`).
+"""Bound boxes of poses on a card, and search a whole map by them (`branch_and_bound`).
 
 The boxes that remain are those of the cores, in the order of their headings, rows and columns.
 Rays are followed 32 beams at a time, so that the deficit of a box that remains may be larger than

@@ -4,7 +4,7 @@ Odometry exact (`refine_start`).  Odometry moves the ends q of all beams into th
 start.  Then Σ_t Σ_b ρ(D(T_world_start T_start_t q_tb)) is the cost of one scan made of many, and
 the fit of a scan fits the trajectory.  Its normal matrix is the information about the start.
 Distances cannot tell the front of a wall from its back; so each guess is tried together with four
-others around it, and ray casting chooses, as in `localization.refine`.
+others around it, and ray casting chooses, as in `localization.scoring.refine`.
 
 Odometry that drifts (`refine_chain`).  Each scan is fitted on its own, from where odometry puts it:
 to a pose y_t with information H_t, which may be singular, as in a corridor.  Let A_t be the

@@ -63,7 +63,7 @@ def draw_answer(
         scan: The scan.
         answer: Result of `locate`.
         truth: T_world_robot, if it is known.
-        contrast: Result of `localization.contrast`.
+        contrast: Result of `localization.scoring.contrast`.
     """
     atlas = _atlas_of(maps, answer.best)
     atlas.check(scan)

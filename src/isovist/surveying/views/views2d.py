@@ -4,7 +4,7 @@ Ranges come from sweeps of the walls (`maps.sweep.sweep2d`).  Beams pass through
 those of a real sensor do.  A sensor that does not see all around looks in several directions.
 
 How well a view fixes the pose: `compute.fitting.information.sum_information` gives the normal
-matrix that a fit would have, and equation (1) of `localization.spread` turns it into standard
+matrix that a fit would have, and equation (1) of `covariance` turns it into standard
 deviations.  So σ is what an answer would report at that place.
 
 How distinct a view is: over the directions Ω in which a wall is in reach, with f(r) = log(1 + r)

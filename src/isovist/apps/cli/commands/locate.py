@@ -41,9 +41,9 @@ def locate(
     from isovist.apps.cli.support.scans import ScanOptions, search_region
     from isovist.compute import compile_in_background, select_distinct
     from isovist.localization import Verdict, site_of
-    from isovist.localization.contrast import contrast
-    from isovist.localization.hints import hints
+    from isovist.localization.interpretations.hints import hints
     from isovist.localization.locate import locate as locate_scan
+    from isovist.localization.scoring.contrast import contrast
     from isovist.report import (
         answer_json,
         answer_text,

@@ -1,0 +1,1 @@
+"""Poses worth fitting: ever more of them, best first, with a bound on the rest."""

@@ -1,0 +1,1 @@
+"""Decide: the rules of the verdict, and when to search on."""

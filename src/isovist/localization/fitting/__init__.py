@@ -1,0 +1,1 @@
+"""Fit poses to the walls, and how firmly the beams hold them."""

@@ -1,0 +1,1 @@
+"""Judge a pose or an answer: checks, complete searches and proofs."""
