@@ -21,10 +21,9 @@ import numpy as np
 from isovist.atlas.build import build
 from isovist.evaluation.protocols import carmen_trials
 from isovist.io.logs.carmen import read_carmen
-from isovist.localization.answer import Verdict, is_same
+from isovist.localization import Verdict, check, is_same
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
-from isovist.localization.verification.check import check
 from isovist.poses import Pose
 from isovist.sensing.scan import Scan
 

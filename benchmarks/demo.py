@@ -5,7 +5,7 @@ python -m benchmarks.demo [SEEDS]
 
 import sys
 
-from isovist.localization.answer import Verdict
+from isovist.localization import Verdict
 from isovist.simulation.demo import demonstrate
 
 

@@ -24,7 +24,7 @@ from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
 from isovist.evaluation.protocols import map_of
 from isovist.io.logs.carmen import read_carmen
-from isovist.localization.answer import Answer, Verdict, is_same
+from isovist.localization import Answer, Verdict, is_same
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.surfaces.segment_map import SegmentMap

@@ -17,7 +17,7 @@ from isovist.atlas.build import build
 from isovist.evaluation.metrics import outcome_of
 from isovist.evaluation.protocols import simulated_trials
 from isovist.io.maps.read import read_map
-from isovist.localization.answer import Verdict
+from isovist.localization import Verdict
 from isovist.localization.locate import locate
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import Pose3

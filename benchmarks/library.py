@@ -29,10 +29,9 @@ from isovist.atlas.build import build
 from isovist.atlas.data.store import write_atlas
 from isovist.atlas.library import Library, read_library
 from isovist.atlas.multimap import MultiMap
-from isovist.localization.answer import Answer, Verdict
+from isovist.localization import Answer, Verdict, site_of
 from isovist.localization.candidates.map_selection import Choice, Glances
 from isovist.localization.locate import locate
-from isovist.localization.query.search_space import site_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import pose_error

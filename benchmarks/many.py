@@ -23,7 +23,7 @@ from isovist.atlas.build import build
 from isovist.compute.infra import threads
 from isovist.evaluation.protocols import carmen_trials
 from isovist.io.logs.carmen import read_carmen
-from isovist.localization.answer import Answer
+from isovist.localization import Answer
 from isovist.localization.locate import locate
 from isovist.localization.locate_many import locate_many
 

@@ -19,8 +19,7 @@ from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.build import build
 from isovist.evaluation.protocols import Trial, carmen_trials
 from isovist.io.logs.carmen import read_carmen
-from isovist.localization.answer import Verdict, is_same
-from isovist.localization.interpretations.hints import Hint, hints
+from isovist.localization import Hint, Verdict, hints, is_same
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
 

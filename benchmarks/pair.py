@@ -18,7 +18,7 @@ import numpy as np
 from isovist.atlas.build import build
 from isovist.io.clouds import read_cloud
 from isovist.io.scans.read import read_scan
-from isovist.localization.answer import Verdict
+from isovist.localization import Verdict
 from isovist.localization.locate import locate
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import Pose3, wrap_angle

@@ -20,7 +20,7 @@ from isovist.apps.ros.parameters import Parameters
 from isovist.atlas.build import build
 from isovist.io.bags import read_messages, time_of
 from isovist.io.maps.read import read_map
-from isovist.localization.answer import is_same
+from isovist.localization import is_same
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose, pose_error
 

@@ -45,7 +45,7 @@ from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
 from isovist.atlas.data.store import write_atlas
 from isovist.io.scans.read import read_scan, write_scan
-from isovist.localization.answer import Answer
+from isovist.localization import Answer
 from isovist.localization.locate_many import locate_many
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose

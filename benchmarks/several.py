@@ -22,7 +22,7 @@ from isovist.arrays import IntArray
 from isovist.atlas.build import build
 from isovist.evaluation.protocols import map_of
 from isovist.io.logs.carmen import read_carmen
-from isovist.localization.answer import Answer, Verdict, is_same
+from isovist.localization import Answer, Verdict, is_same
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose, pose_error

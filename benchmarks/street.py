@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.worlds.streets import HEIGHT, quarter
 from isovist.atlas.build import build
-from isovist.localization.answer import Verdict
+from isovist.localization import Verdict
 from isovist.localization.locate import locate
 from isovist.maps.cloud import Cloud
 from isovist.poses import Pose3, wrap_angle

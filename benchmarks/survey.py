@@ -19,7 +19,7 @@ from scipy.spatial import cKDTree
 from isovist.atlas.build import build
 from isovist.evaluation.protocols import run_trials, simulated_trials
 from isovist.io.maps.read import read_map
-from isovist.localization.answer import Verdict
+from isovist.localization import Verdict
 from isovist.localization.locate import locate
 from isovist.maps.kinds import AnyMap
 from isovist.poses import wrap_angle

@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.worlds.tower import tower
 from isovist.atlas.build import build
-from isovist.localization.answer import Verdict, is_same
+from isovist.localization import Verdict, is_same
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.grid3d.building_floors import building_floors

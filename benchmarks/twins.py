@@ -20,7 +20,7 @@ import numpy as np
 from isovist.atlas.build import as_cells, build
 from isovist.evaluation.protocols import simulated_trials
 from isovist.io.maps.read import read_map
-from isovist.localization.answer import Verdict
+from isovist.localization import Verdict
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import Cell

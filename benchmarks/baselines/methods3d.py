@@ -25,7 +25,7 @@ from isovist.arrays import FloatArray
 from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.atlas.data.surfaces import bare_walls
 from isovist.compute.infra.threads import THREADS
-from isovist.localization.answer import Verdict
+from isovist.localization import Verdict
 from isovist.localization.locate import locate
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan

@@ -24,7 +24,7 @@ from isovist.evaluation.calibrate import (
     summarise_plans,
     table_text,
 )
-from isovist.localization.answer import Answer
+from isovist.localization import Answer
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose, pose_error
 from isovist.sensing.scan import Scan

@@ -28,9 +28,8 @@ from benchmarks.exhaustive.search import Worth, boxes
 from isovist.arrays import FloatArray
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.errors import InputError
-from isovist.localization.answer import Answer, Verdict
+from isovist.localization import Answer, Verdict, chances_of, judge
 from isovist.localization.candidates.node_search import unlike
-from isovist.localization.decision.judge import chances_of, judge
 from isovist.localization.reasons import Reason
 from isovist.localization.scoring.coarse_to_fine import refit
 from isovist.localization.scoring.hypotheses import Fits

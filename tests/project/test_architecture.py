@@ -7,8 +7,6 @@ from tests.support.paths import ROOT
 SOURCE = ROOT / "src" / "isovist"
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 PATH = re.compile(r"`((?:[\w.*-]+/)*(?:[\w.*-]+/|[\w.*-]+\.(?:py|pyi|js|css|txt|json|yml|yaml)))`")
-SUMMARIES = ("localization", "tracking")
-"""Rooms whose modules are summed up in a row."""
 
 
 def rows():
@@ -48,7 +46,6 @@ def test_every_file_that_is_named_is_there():
 
 def test_every_module_is_named_itself_or_by_its_folder():
     modules = [path for path in SOURCE.rglob("*.py") if path.name != "__init__.py"]
-    modules = [path for path in modules if path.relative_to(SOURCE).parts[0] not in SUMMARIES]
     modules += [*(ROOT / "release").glob("*.py"), *(ROOT / "docs/scripts").glob("*.py")]
     assert {path for path in modules if not {path, path.parent} & PATHS} == set()
 

@@ -3,8 +3,7 @@
 import numpy as np
 
 import isovist as iv
-from isovist.localization import NodeSearch, beams_of, refit, seek, site_of, unlike
-from isovist.localization.decision.judge import judge
+from isovist.localization import NodeSearch, beams_of, judge, refit, seek, site_of, unlike
 from isovist.localization.scoring.coarse_to_fine import refine
 from isovist.sensing import merge
 from isovist.sensing.scan_sequence import join_scans

@@ -6,8 +6,7 @@ import numpy as np
 from tests.support.sites import gap
 
 import isovist as iv
-from isovist.localization import Contrast
-from isovist.localization.scoring.contrast import contrast
+from isovist.localization import Contrast, contrast
 from isovist.poses import way_of
 from isovist.report import (
     answer_json,

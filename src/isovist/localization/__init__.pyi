@@ -26,6 +26,7 @@ from isovist.localization.candidates.streams import ManyCandidates as ManyCandid
 from isovist.localization.decision.judge import RULES as RULES
 from isovist.localization.decision.judge import Evidence as Evidence
 from isovist.localization.decision.judge import chances_of as chances_of
+from isovist.localization.decision.judge import judge as judge
 from isovist.localization.decision.rules import Rule as Rule
 from isovist.localization.decision.rules import decide as decide
 from isovist.localization.decision.search_loop import Evaluation as Evaluation
@@ -52,6 +53,7 @@ from isovist.localization.interpretations.any_attitude import held as held
 from isovist.localization.interpretations.any_attitude import stances as stances
 from isovist.localization.interpretations.any_attitude import tilt_of as tilt_of
 from isovist.localization.interpretations.hints import Hint as Hint
+from isovist.localization.interpretations.hints import hints as hints
 from isovist.localization.interpretations.levelling import upright as upright
 from isovist.localization.kernels import compile_kernels as compile_kernels
 from isovist.localization.locate import preview as preview
@@ -75,6 +77,7 @@ from isovist.localization.scoring.coarse_to_fine import refine_best as refine_be
 from isovist.localization.scoring.coarse_to_fine import refit as refit
 from isovist.localization.scoring.contrast import TELLING as TELLING
 from isovist.localization.scoring.contrast import Contrast as Contrast
+from isovist.localization.scoring.contrast import contrast as contrast
 from isovist.localization.scoring.contrast import rate_at as rate_at
 from isovist.localization.scoring.hypotheses import Fits as Fits
 from isovist.localization.scoring.hypotheses import refuted as refuted
@@ -85,6 +88,7 @@ from isovist.localization.scoring.removed_walls import far as far
 from isovist.localization.scoring.weak_axis import slid as slid
 from isovist.localization.settings import LocalizationSettings as LocalizationSettings
 from isovist.localization.verification.check import Check as Check
+from isovist.localization.verification.check import check as check
 from isovist.localization.verification.upper_bounds import Ceilings as Ceilings
 from isovist.localization.verification.upper_bounds import bits_of as bits_of
 from isovist.localization.workers import ALONE as ALONE

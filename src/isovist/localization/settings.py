@@ -23,7 +23,7 @@ from isovist.storage import MAX_COORDINATE
 
 LIMITS: Limits = {
     "largest": POSITIVE, "finest": POSITIVE, "seen_share": SHARE,
-    "lead": (1.0, MAX_COORDINATE), "stop": (1.0, float("inf")), "apart": POSITIVE,
+    "lead": (1.0, MAX_COORDINATE), "stop": (1.0, MAX_COORDINATE), "apart": POSITIVE,
     "beams": ((COUNT, POSITIVE), (COUNT, POSITIVE)),
     "coarse": POSITIVE, "fine": POSITIVE, "nearby": (POSITIVE, POSITIVE, ANY),
     "sure": (POSITIVE, ANY, SHARE), "block": POSITIVE, "refuted": (ANY, ANY, POSITIVE, SHARE),

@@ -18,11 +18,11 @@ from isovist.localization import (
     covariances,
     has_rivals,
     information,
+    judge,
     refine_best,
     rivals_of,
     seek,
 )
-from isovist.localization.decision.judge import judge
 from isovist.poses import AnyPose
 from isovist.tracking.attitude import Found
 from isovist.tracking.attitude import find as find_turned

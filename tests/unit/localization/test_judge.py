@@ -19,6 +19,7 @@ from isovist.localization import (
     Fits,
     chances_of,
     decide,
+    judge,
     polish,
     preview,
     radius,
@@ -27,7 +28,6 @@ from isovist.localization import (
     totals_of,
     witnesses_of,
 )
-from isovist.localization.decision.judge import judge
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
 GOOD = {
@@ -129,7 +129,7 @@ def test_a_search_that_left_much_out_asks_for_more_agreement(site):
     verdicts = []
     for times in (1.4, 1.05, 0.95):
         asked = replace(
-            USUAL, lead=1.0, stop=np.inf, refuted=(spoken / times, *USUAL.refuted[1:3], 0.0)
+            USUAL, lead=1.0, stop=1e9, refuted=(spoken / times, *USUAL.refuted[1:3], 0.0)
         )
         at_last = judge(site.atlas, scan, fits, asked, nearby=False)
         verdicts.append((preview(site.atlas, scan, settings=asked).verdict, at_last.verdict))

@@ -8,7 +8,7 @@ import pytest
 from tests.support.sites import SITES
 
 import isovist as iv
-from isovist.localization.scoring.contrast import contrast
+from isovist.localization import contrast
 from isovist.maps import Cell
 from isovist.report import chance_text, headline
 

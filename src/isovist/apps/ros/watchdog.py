@@ -10,8 +10,7 @@ from collections.abc import Callable
 from isovist.apps.ros.settings import NODE
 from isovist.arrays import FloatArray
 from isovist.atlas import AnyScan
-from isovist.localization import AnyMaps
-from isovist.localization.verification.check import check
+from isovist.localization import AnyMaps, check
 from isovist.poses import Pose
 
 LEVELS = {"agrees": 0, "cannot tell": 1, "disagrees": 2}

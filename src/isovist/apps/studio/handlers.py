@@ -10,8 +10,7 @@ import isovist as iv
 from isovist.apps.studio.session_store import SessionStore, Site
 from isovist.apps.studio.view_models import answer_scene, rounded, search_scene
 from isovist.apps.web import Fields, Progress
-from isovist.localization import AnyMaps, preview
-from isovist.localization.scoring.contrast import contrast
+from isovist.localization import AnyMaps, contrast, preview
 from isovist.poses import AnyPose, pose_error
 from isovist.report import (
     answer_json,

@@ -36,7 +36,7 @@ def check(
     """Check a pose against a scan. Exit code: 0 agrees, 1 disagrees or cannot tell, 2 bad input."""
     from isovist.apps.cli.support.maps import BuildOptions, open_atlases
     from isovist.apps.cli.support.scans import ScanOptions, covariance, robot_pose
-    from isovist.localization.verification.check import check as check_pose
+    from isovist.localization import check as check_pose
     from isovist.report import check_json, check_text
 
     pose, sigmas = robot_pose(x, y, yaw, z), covariance(spread)

@@ -40,10 +40,8 @@ def locate(
     from isovist.apps.cli.support.maps import BuildOptions, open_atlases
     from isovist.apps.cli.support.scans import ScanOptions, search_region
     from isovist.compute import compile_in_background, select_distinct
-    from isovist.localization import Verdict, site_of
-    from isovist.localization.interpretations.hints import hints
+    from isovist.localization import Verdict, contrast, hints, site_of
     from isovist.localization.locate import locate as locate_scan
-    from isovist.localization.scoring.contrast import contrast
     from isovist.report import (
         answer_json,
         answer_text,
