@@ -20,8 +20,12 @@ from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.data.surfaces import bare_walls
 from isovist.atlas.matching.beams import Beams
 from isovist.localization.settings import LocalizationSettings, ProofSettings
-from isovist.localization.verification.branch_and_bound import UNITS, Survivors, complete
-from isovist.localization.verification.upper_bounds import FRONTIERS, WALLS, Ceilings
+from isovist.localization.verification.branch_and_bound import (
+    UNITS,
+    RemainingBoxes,
+    search_pose_boxes,
+)
+from isovist.localization.verification.upper_bounds import FRONTIERS, WALLS, UpperBoundMap
 from isovist.maps.cells import Cell
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose, unit_vectors, wrap_angle
@@ -83,7 +87,7 @@ def _described(world: OccupancyMap) -> PlaneAtlas:
 
 def free_poses(rng: np.random.Generator, atlas: PlaneAtlas, count: int) -> FloatArray:
     """Poses anywhere in free space, shape (count, 3)."""
-    rows, columns = np.nonzero(Ceilings.of(atlas).free)
+    rows, columns = np.nonzero(UpperBoundMap.of(atlas).free)
     pick = rng.integers(0, rows.size, count)
     inside = np.column_stack([columns[pick], rows[pick]]) + rng.random((count, 2))
     yaws = rng.uniform(-math.pi, math.pi, count)
@@ -95,7 +99,7 @@ def rated(atlas: PlaneAtlas, beams: Beams, poses: FloatArray) -> FloatArray:
     return np.asarray(atlas.rate(beams, poses, USUAL.model)[0].mean(axis=1, dtype=np.float64))
 
 
-def holds(atlas: PlaneAtlas, found: Survivors, pose: FloatArray) -> bool:
+def holds(atlas: PlaneAtlas, found: RemainingBoxes, pose: FloatArray) -> bool:
     """Whether a pose lies in a box that survived."""
     x, y, yaw = atlas.to_cells(pose[None])[0]
     b = found.boxes
@@ -111,12 +115,12 @@ def plant(rng: np.random.Generator, cases: int) -> tuple[int, int]:
     poses = np.concatenate([truth[None], near, free_poses(rng, atlas, cases)])
     ratings = rated(atlas, beams, poses)
     place = np.floor(atlas.to_cells(poses)[:, :2]).astype(int)
-    free = Ceilings.of(atlas).free
+    free = UpperBoundMap.of(atlas).free
     inside = ((place >= 0) & (place < free.shape[::-1])).all(axis=1)
     inside[inside] = free[place[inside, 1], place[inside, 0]]
     # A floor for all of them at once, low enough for a few and high enough to drop boxes.
     floor = float(np.quantile(ratings[inside], rng.uniform(0.3, 0.999)))
-    found = complete(atlas, beams, atlas.model(USUAL.model), floor, SMALL)
+    found = search_pose_boxes(atlas, beams, atlas.model(USUAL.model), floor, SMALL)
     chosen = poses[inside & (ratings >= floor)]
     return len(chosen), sum(not holds(atlas, found, pose) for pose in chosen)
 
@@ -127,7 +131,7 @@ def brute_force(
     """Boxes of the last round that survive, with all they came from, by where beams end."""
     unit, model = atlas.world.resolution, atlas.model(USUAL.model)
     sigma, longest, hits, short, nearest, random, beyond, fading, slack, share = model
-    ceilings = Ceilings.of(atlas)
+    ceilings = UpperBoundMap.of(atlas)
     codes, pad, free = ceilings.codes, ceilings.pad, ceilings.free
     z = np.hypot(*beams.ends.T)
     size, turns = settings.first(unit)
@@ -191,7 +195,7 @@ def same_as_brute_force(rng: np.random.Generator) -> bool:
     settings = replace(
         ProofSettings(), largest=(4.0 * cell, math.radians(24.0)), finest=2.0 * cell, see=0.0
     )
-    found = complete(atlas, beams, atlas.model(USUAL.model), floor, settings)
+    found = search_pose_boxes(atlas, beams, atlas.model(USUAL.model), floor, settings)
     kept = {tuple(np.round(box[:3], 9)) for box in found.boxes}
     plain = brute_force(atlas, beams, floor, settings)
     return found.complete and kept == {tuple(np.round(box, 9)) for box in plain}

@@ -25,7 +25,7 @@ from isovist.compute.infra.threads import THREADS
 from isovist.compute.registry import available_backends, use_backend
 from isovist.compute.requests import RaySet
 from isovist.localization.settings import LocalizationSettings, ProofSettings
-from isovist.localization.verification.branch_and_bound import complete
+from isovist.localization.verification.branch_and_bound import search_pose_boxes
 from isovist.localization.workers import Workers
 from isovist.maps.cells import Cell
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
@@ -175,8 +175,8 @@ def searching(side: int) -> None:
         ("what they pass too, to 6 mm", ProofSettings()),
     ):
         with use_backend("cuda"):
-            left = complete(atlas, beams, model, floor, limits)
-            spent = seconds(lambda: complete(atlas, beams, model, floor, limits), 5)  # noqa: B023
+            left = search_pose_boxes(atlas, beams, model, floor, limits)
+            spent = seconds(lambda: search_pose_boxes(atlas, beams, model, floor, limits), 5)  # noqa: B023
         print(f"{found}, {name}: {spent * 1e3:.2f} ms, {left.lookups / 1e6:.0f} M look-ups, "
               f"{left.wedges} wedges, {len(left.boxes)} boxes left, "
               f"{'complete' if left.complete else 'given up'}", flush=True)  # fmt: skip

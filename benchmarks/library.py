@@ -30,7 +30,7 @@ from isovist.atlas.data.store import write_atlas
 from isovist.atlas.library import Library, read_library
 from isovist.atlas.multimap import MultiMap
 from isovist.localization import Answer, Verdict, site_of
-from isovist.localization.candidates.map_selection import Choice, Glances
+from isovist.localization.candidates.map_selection import CoarseBounds, MapSelection
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
@@ -74,7 +74,7 @@ def measure(library: Library, scans: int) -> bool:
     """Print the rows; whether the bar of the right floor is met."""
     names, settings = list(library), LocalizationSettings()
     start = process_time(), perf_counter()
-    site, kept = site_of(library), Glances.of(library).floors.table.nbytes
+    site, kept = site_of(library), CoarseBounds.of(library).bounds.table.nbytes
     print(
         f"{len(names)} floors, made ready once in {perf_counter() - start[1]:.1f} s (CPU "
         f"{process_time() - start[0]:.1f} s); {kept / 2**20:.0f} MiB are kept of them, open "
@@ -94,7 +94,7 @@ def measure(library: Library, scans: int) -> bool:
         answer = locate(library, scan)
         wall.append(perf_counter() - clock[0])
         cpu.append(process_time() - clock[1])
-        choice = Choice.of(site, scan, settings)
+        choice = MapSelection.of(site, scan, settings)
         if choice is not None and own.best is not None and isinstance(site, MultiMap):
             placed = replace(own.best, pose=site.to_common(names[k], own.best.pose))
             limit = choice.limit(scan, replace(own, estimates=(placed,)), settings)

@@ -22,8 +22,8 @@ from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.matching.beams import Beams
 from isovist.localization.settings import LocalizationSettings, ProofSettings
 from isovist.localization.verification.branch_and_bound import children, taken_off
-from isovist.localization.verification.pose_boxes import Round
-from isovist.localization.verification.upper_bounds import FRONTIERS, WALLS, Ceilings
+from isovist.localization.verification.pose_boxes import SearchLevel
+from isovist.localization.verification.upper_bounds import FRONTIERS, WALLS, UpperBoundMap
 
 UNITS = 4096.0
 """Deficits are counted in parts of a nat, rounded down: 180 beams lose 0.05 nats by that."""
@@ -104,22 +104,27 @@ def boxes(
         Middle (x, y, yaw) and half the width of each, in cells and rad, and the most that it may be
         worth in nats, highest first, shape (n, 6); `None` when there are too many.
     """
-    ceilings, unit = Ceilings.of(atlas), atlas.world.resolution
+    ceilings, unit = UpperBoundMap.of(atlas), atlas.world.resolution
     model, z = atlas.model(settings.model), np.hypot(*beams.ends.T)
     size, turns = sizes.first(unit)
-    cells, heads, order, share = ceilings.squares(size).astype(np.int64), np.arange(turns), None, 1
+    cells, heads, order, share = (
+        ceilings.free_squares(size).astype(np.int64),
+        np.arange(turns),
+        None,
+        1,
+    )
     while True:
         width, turn = size / share, math.pi / turns
         tables, most = worth.tables(z, model, (0.5 * width * unit, turn), unit)
         budget = (most - floor) * UNITS
         if budget < 0.0:
             return np.empty((0, 6))
-        told = Round(ceilings, beams.ends / unit, width, 2.0 * turn, tables, budget)
+        told = SearchLevel(ceilings, beams.ends / unit, width, 2.0 * turn, tables, budget)
         if order is None:
-            order = told.telling(cells, heads)
-            alive = told.everywhere(cells, heads, order)
+            order = told.beam_order(cells, heads)
+            alive = told.bound_all(cells, heads, order)
         else:
-            alive = told.among(cells, heads, order)
+            alive = told.bound_boxes(cells, heads, order)
         if len(alive.cells) == 0:
             return np.empty((0, 6))
         many = 8 * len(alive.cells) > sizes.most
@@ -130,7 +135,7 @@ def boxes(
         size, share, turns = (size // 2, 1, 2 * turns) if size > 1 else (1, 2 * share, 2 * turns)
         cells, heads = children(alive.cells, alive.heads, turned=True, share=share)
         if share == 1:
-            held = ceilings.stands(cells, size)
+            held = ceilings.has_free_cell(cells, size)
             cells, heads = cells[held], heads[held]
     n = len(alive.cells)
     rows = np.column_stack(

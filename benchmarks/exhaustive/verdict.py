@@ -29,7 +29,7 @@ from isovist.arrays import FloatArray
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.errors import InputError
 from isovist.localization import Answer, Verdict, chances_of, judge
-from isovist.localization.candidates.node_search import unlike
+from isovist.localization.candidates.node_search import distinct_indices
 from isovist.localization.reasons import Reason
 from isovist.localization.scoring.coarse_to_fine import refit
 from isovist.localization.scoring.hypotheses import Fits
@@ -122,17 +122,19 @@ class _Look:
         """Places that fits from some poses end at, best first."""
         beams = self.atlas.beams(self.scan, self.settings.beams[1], self.settings.block)
         fits = refit(self.atlas, beams, poses, self.settings, tilt=False)
-        return fits.select(unlike(fits.poses, *self.settings.same)) if len(poses) else fits
+        return (
+            fits.select(distinct_indices(fits.poses, *self.settings.same)) if len(poses) else fits
+        )
 
     def joined(self, fits: Fits, found: FloatArray) -> Fits:
         """These places and those in some boxes."""
         radius, turn = self.settings.apart[1]
         seeds = self.atlas.from_cells(found[:, :3])
-        seeds = seeds[unlike(seeds, 0.5 * radius, 0.5 * turn)]
+        seeds = seeds[distinct_indices(seeds, 0.5 * radius, 0.5 * turn)]
         if len(seeds) == 0:
             return fits
         both = fits.joined(self.fitted(seeds))
-        return both.select(unlike(both.poses, *self.settings.same))
+        return both.select(distinct_indices(both.poses, *self.settings.same))
 
     def worth(self, fits: Fits) -> float:
         """L of the best place in nats."""

@@ -14,7 +14,15 @@ from tests.support.reference_space import atlas_of
 
 import isovist as iv
 from isovist import Answer, Cell, Estimate, LocalizationSettings, OccupancyMap, Reason, Verdict
-from isovist.localization import Ceilings, Fits, chances_of, is_same, polish, refit, unlike
+from isovist.localization import (
+    Fits,
+    UpperBoundMap,
+    chances_of,
+    distinct_indices,
+    is_same,
+    polish,
+    refit,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -62,14 +70,14 @@ def rated(kind):
 def plainly(atlas, scan):
     """Every other free cell, 0.2 m, and every 3°: rated, the best fitted, and judged."""
     beams = atlas.beams(scan, USUAL.beams[1], USUAL.block)
-    rows, columns = np.nonzero(Ceilings.of(atlas).free[::2, ::2])
+    rows, columns = np.nonzero(UpperBoundMap.of(atlas).free[::2, ::2])
     middles = 2.0 * np.column_stack([columns, rows]) + 0.5
     yaws = np.radians(np.arange(0.0, 360.0, 3.0))
     grid = np.column_stack([np.repeat(middles, len(yaws), axis=0), np.tile(yaws, len(middles))])
     poses = atlas.from_cells(grid)
     ratings = np.mean(atlas.rate(beams, poses, USUAL.model)[0], axis=1)
     fits = refit(atlas, beams, poses[np.argsort(-ratings, kind="stable")[:2000]], USUAL, tilt=False)
-    fits = fits.select(unlike(fits.poses, *USUAL.same))
+    fits = fits.select(distinct_indices(fits.poses, *USUAL.same))
     _, totals = polish(atlas, fits, USUAL, fits.worth(atlas, USUAL))
     order = np.argsort(-totals, kind="stable")
     chance, scores = chances_of(totals[order], len(beams.columns), USUAL)[0], fits.scores[order]

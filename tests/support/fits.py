@@ -3,7 +3,15 @@
 import numpy as np
 
 import isovist as iv
-from isovist.localization import NodeSearch, beams_of, judge, refit, seek, site_of, unlike
+from isovist.localization import (
+    NodeSearch,
+    beams_of,
+    distinct_indices,
+    find_candidates,
+    judge,
+    refit,
+    site_of,
+)
 from isovist.localization.scoring.coarse_to_fine import refine
 from isovist.sensing import merge
 from isovist.sensing.scan_sequence import join_scans
@@ -20,7 +28,7 @@ def candidates(atlas, scan, settings=USUAL, region=None, *, is_full=False, only=
 
 def sought(maps, scan, settings=USUAL, **how):
     """What the search of one map or of several finds, for one scan or several."""
-    return seek(site_of(maps), scan, None, settings, **how)
+    return find_candidates(site_of(maps), scan, None, settings, **how)
 
 
 def beams(atlas, scan, thin=USUAL.beams[1]):
@@ -31,7 +39,7 @@ def beams(atlas, scan, thin=USUAL.beams[1]):
 def fits_of(atlas, scan):
     """Unlike places of a scan, fitted and rated as in a first look, best first."""
     fits, _ = refine(atlas, scan, candidates(atlas, scan).poses, USUAL)
-    return fits.select(unlike(fits.poses, *USUAL.same))
+    return fits.select(distinct_indices(fits.poses, *USUAL.same))
 
 
 def fits_at(atlas, scan, poses):

@@ -1,13 +1,13 @@
 """Sites of tests are small, and much is done on large ones alone: what counts as large, or many."""
 
 LIMITS = {
-    "floors": ["candidates.lower_bounds.LARGE"],
-    "large": ["candidates.lower_bounds.MANY"],
-    "maps": ["candidates.map_selection.FEW"],
-    "first": ["candidates.map_selection.FIRST"],
+    "floors": ["candidates.lower_bounds.MIN_BOUNDED_NODES"],
+    "large": ["candidates.lower_bounds.LARGE_ATLAS_NODES"],
+    "maps": ["candidates.map_selection.MAX_UNSELECTED_MAPS"],
+    "first": ["candidates.map_selection.FIRST_MAPS"],
     "tried": ["candidates.map_selection.AHEAD"],
     "ways": ["interpretations.any_attitude.ALL_ROUND"],
-    "glimpsed": ["candidates.coarse_search.GLIMPSED"],
+    "glimpsed": ["candidates.coarse_search.SHORTLIST_SIZE"],
 }
 """By what is counted: nodes for which floors pay, nodes of a large site, maps of a library that are
 all looked at, maps that are looked at first, maps that are tried at a time, ways up that are tried

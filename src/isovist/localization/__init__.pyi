@@ -7,22 +7,24 @@ from isovist.localization.answer import Verdict as Verdict
 from isovist.localization.answer import is_same as is_same
 from isovist.localization.answer import radius as radius
 from isovist.localization.answer_stream import asking as asking
-from isovist.localization.candidates.height_slices import Plan as Plan
-from isovist.localization.candidates.height_slices import by_slices as by_slices
-from isovist.localization.candidates.height_slices import rivals as rivals
-from isovist.localization.candidates.lower_bounds import Floors as Floors
-from isovist.localization.candidates.map_selection import Choice as Choice
-from isovist.localization.candidates.map_selection import Glances as Glances
-from isovist.localization.candidates.map_streams import Sought as Sought
-from isovist.localization.candidates.map_streams import seek as seek
+from isovist.localization.candidates.height_slices import SliceMap as SliceMap
+from isovist.localization.candidates.height_slices import competitors_of as competitors_of
+from isovist.localization.candidates.height_slices import (
+    height_slice_candidates as height_slice_candidates,
+)
+from isovist.localization.candidates.lower_bounds import LowerBounds as LowerBounds
+from isovist.localization.candidates.map_selection import CoarseBounds as CoarseBounds
+from isovist.localization.candidates.map_selection import MapSelection as MapSelection
+from isovist.localization.candidates.map_streams import AnyCandidates as AnyCandidates
+from isovist.localization.candidates.map_streams import find_candidates as find_candidates
 from isovist.localization.candidates.node_search import Candidates as Candidates
 from isovist.localization.candidates.node_search import NodeSearch as NodeSearch
 from isovist.localization.candidates.node_search import best_headings as best_headings
+from isovist.localization.candidates.node_search import distinct_indices as distinct_indices
 from isovist.localization.candidates.node_search import encode as encode
 from isovist.localization.candidates.node_search import least_costs as least_costs
-from isovist.localization.candidates.node_search import unlike as unlike
-from isovist.localization.candidates.node_subsets import search_few as search_few
-from isovist.localization.candidates.streams import ManyCandidates as ManyCandidates
+from isovist.localization.candidates.node_subsets import search_node_subsets as search_node_subsets
+from isovist.localization.candidates.streams import JoinedCandidates as JoinedCandidates
 from isovist.localization.decision.judge import RULES as RULES
 from isovist.localization.decision.judge import Evidence as Evidence
 from isovist.localization.decision.judge import chances_of as chances_of
@@ -89,8 +91,8 @@ from isovist.localization.scoring.weak_axis import slid as slid
 from isovist.localization.settings import LocalizationSettings as LocalizationSettings
 from isovist.localization.verification.check import Check as Check
 from isovist.localization.verification.check import check as check
-from isovist.localization.verification.upper_bounds import Ceilings as Ceilings
-from isovist.localization.verification.upper_bounds import bits_of as bits_of
+from isovist.localization.verification.upper_bounds import UpperBoundMap as UpperBoundMap
+from isovist.localization.verification.upper_bounds import pack_lines as pack_lines
 from isovist.localization.workers import ALONE as ALONE
 from isovist.localization.workers import ENDED as ENDED
 from isovist.localization.workers import HEAD as HEAD

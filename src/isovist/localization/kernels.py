@@ -3,7 +3,7 @@
 from typing import Any
 
 from isovist.atlas import SearchSpace
-from isovist.localization.candidates.lower_bounds import pays
+from isovist.localization.candidates.lower_bounds import has_lower_bounds
 
 _COMPILED: set[tuple[tuple[Any, ...], bool, bool]] = set()
 """Kinds of maps, and of questions, for which everything is."""
@@ -11,7 +11,7 @@ _COMPILED: set[tuple[tuple[Any, ...], bool, bool]] = set()
 
 def compile_kernels(atlas: SearchSpace, *, prove: bool = False) -> None:
     """Have everything compiled before a clock runs: the times told are those of every call."""
-    kind = atlas.kernels(), pays(atlas), prove
+    kind = atlas.kernels(), has_lower_bounds(atlas), prove
     if kind in _COMPILED:
         return
     from isovist.compute import (
@@ -36,7 +36,7 @@ def compile_kernels(atlas: SearchSpace, *, prove: bool = False) -> None:
     )
 
     ends = (bound, count_misses) if atlas.dimension == 3 else ()
-    quick = (*((lower_bounds,) if pays(atlas) else ()), *ends)
+    quick = (*((lower_bounds,) if has_lower_bounds(atlas) else ()), *ends)
     proving = (bound, tabulate, bound_small_boxes) if prove and atlas.dimension == 2 else ()
     searching = (
         encode_scan,

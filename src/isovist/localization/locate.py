@@ -12,8 +12,7 @@ from isovist.atlas import AnyScan, Atlas, MultiMap, SearchSpace
 from isovist.compute import use_backend
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
-from isovist.localization.candidates.map_selection import Choice
-from isovist.localization.candidates.map_selection import told as unseen
+from isovist.localization.candidates.map_selection import MapSelection, mark_unsearched_maps
 from isovist.localization.decision.judge import judge
 from isovist.localization.decision.search_loop import Evaluation, attempt, evaluate, inside
 from isovist.localization.fitting.covariance import longest
@@ -166,7 +165,7 @@ def _located(
         return outside_map(frame)
     compile_kernels(site, prove=prove)
     known_up = held_to is None and not any_attitude
-    choice = Choice.of(site, held, chosen) if known_up else None
+    choice = MapSelection.of(site, held, chosen) if known_up else None
     whole, turned = True, None
     if choice is not None:
         site, answer, whole = _chosen(choice, held, chosen, tilt)
@@ -187,7 +186,7 @@ def _located(
             answer, held = upright(site, held, tilt, ask, look, chosen)
     if choice is not None and not whole:
         assert isinstance(site, MultiMap)
-        answer = unseen(answer, len(site.names), len(choice.order))
+        answer = mark_unsearched_maps(answer, len(site.names), len(choice.order))
     if prove and answer.best is not None and isinstance(site, Atlas):
         assert not isinstance(held_to, Regions)
         answer = _proved(site, last_scan(held), held_to, answer, chosen, tilt, budget_s)
@@ -202,7 +201,7 @@ def _located(
 
 
 def _chosen(
-    choice: Choice, scan: ScanInput, settings: LocalizationSettings, tilt: bool
+    choice: MapSelection, scan: ScanInput, settings: LocalizationSettings, tilt: bool
 ) -> tuple[SearchSpace, Answer, bool]:
     """The maps of many that must be looked at, the answer, and whether they are all of these."""
     start = perf_counter()

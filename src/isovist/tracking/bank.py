@@ -27,8 +27,8 @@ from isovist.localization import (
     LocalizationSettings,
     by_coordinate,
     covariances,
+    distinct_indices,
     information,
-    unlike,
 )
 from isovist.poses import AnyPose, Pose3, swing, wrap_angle
 from isovist.sensing import DEFAULT_ELAPSED, Drift
@@ -178,7 +178,7 @@ class Bank:
 
     def add(self, poses: FloatArray, spreads: FloatArray) -> None:
         """Add places at the last frame, and walk them back through all the others."""
-        near = self.unlike(np.concatenate([self.poses, poses]))
+        near = self.distinct_indices(np.concatenate([self.poses, poses]))
         new = near[near >= len(self.poses)] - len(self.poses)
         if new.size == 0:
             return
@@ -196,10 +196,10 @@ class Bank:
         assert kept is not None
         self._append(*kept, poses[new], spreads[new])
 
-    def unlike(self, poses: FloatArray) -> IntArray:
+    def distinct_indices(self, poses: FloatArray) -> IntArray:
         """Indices of poses, first come first, none of which is of the place of one before it."""
         if not self.any_attitude:
-            return unlike(poses, *self.localization.same)
+            return distinct_indices(poses, *self.localization.same)
         lifted = self.atlas.lift(poses)
         assert isinstance(lifted, Pose3)
         return np.array(unlike_turned(lifted, *self.localization.same), dtype=np.int64)
@@ -208,7 +208,7 @@ class Bank:
         """Which poses are of the place of another, shape (K,)."""
         metres, radians = self.localization.same
         if self.any_attitude:
-            pairs = (self.unlike(np.stack([pose, other])) for other in poses)
+            pairs = (self.distinct_indices(np.stack([pose, other])) for other in poses)
             return np.array([len(pair) == 1 for pair in pairs], dtype=np.bool_)
         near = np.hypot(*(poses[:, :2] - pose[:2]).T) <= metres
         return np.asarray(near & (np.abs(wrap_angle(poses[:, 2] - pose[2])) <= radians))
@@ -267,7 +267,7 @@ class Bank:
         """Best first, one of each place; gives E of (1)."""
         E = self.evidence()
         order = np.argsort(-E, kind="stable")
-        keep = order[self.unlike(self.poses[order])]
+        keep = order[self.distinct_indices(self.poses[order])]
         self.select(keep)
         return np.asarray(E[keep])
 

@@ -8,20 +8,20 @@ import numpy as np
 from isovist.arrays import BoolArray, FloatArray
 from isovist.atlas import AnyScan, SearchSpace
 from isovist.localization import (
+    AnyCandidates,
     Fits,
     LocalizationSettings,
     SearchRegion,
-    Sought,
     Verdict,
     by_coordinate,
     cost_ratio,
     covariances,
+    find_candidates,
     has_rivals,
     information,
     judge,
     refine_best,
     rivals_of,
-    seek,
 )
 from isovist.poses import AnyPose
 from isovist.tracking.attitude import Found
@@ -64,7 +64,7 @@ class Finder:
             thorough: In space, fit the height from the start.
         """
         settings = self.localization
-        seeds = seek(self.site, scan, region, settings)
+        seeds = find_candidates(self.site, scan, region, settings)
         kept = partial(
             refine_best, self.site, scan, settings=settings, keep=self.settings.found[settled],
             tilt=tilt, thorough=thorough,
@@ -80,7 +80,7 @@ class Finder:
         return fits.poses, spreads + np.diag(np.square(tight)), fits.scores
 
     def _closer(
-        self, scan: AnyScan, region: SearchRegion, seeds: Sought, fits: Fits
+        self, scan: AnyScan, region: SearchRegion, seeds: AnyCandidates, fits: Fits
     ) -> FloatArray | None:
         """Candidates of a closer look, as `locate` has it; `None` where the first look settles it.
 
@@ -93,7 +93,7 @@ class Finder:
             return None
         if answer.estimates and has_rivals(site, scan, answer):
             return rivals_of(answer, site, scan, region, settings).poses
-        return seek(site, scan, region, settings, thorough=True).poses
+        return find_candidates(site, scan, region, settings, thorough=True).poses
 
     def find_turned(
         self, scan: AnyScan, mount: AnyPose, region: SearchRegion, settled: bool

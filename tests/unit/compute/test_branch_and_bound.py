@@ -9,8 +9,8 @@ from benchmarks.complete import USUAL, holds, random_cells, random_site, rated
 
 from isovist import Cell, OccupancyMap, ProofSettings
 from isovist.compute import meets_wall, use_backend
-from isovist.localization import bits_of
-from isovist.localization.verification.branch_and_bound import complete
+from isovist.localization import pack_lines
+from isovist.localization.verification.branch_and_bound import search_pose_boxes
 from isovist.maps import Ending
 
 
@@ -21,8 +21,8 @@ def test_rays_that_are_said_to_meet_a_wall_do():
     for _ in range(8):
         cells = random_cells(rng, *rng.integers(30, 130, 2))
         world = OccupancyMap(cells, 1.0)
-        walls = bits_of(cells == Cell.OCCUPIED, fill=False)
-        unknown = bits_of(cells == Cell.UNKNOWN, fill=True)
+        walls = pack_lines(cells == Cell.OCCUPIED, fill=False)
+        unknown = pack_lines(cells == Cell.UNKNOWN, fill=True)
         height, width = cells.shape
         for _ in range(40):
             x, y = rng.uniform(0, width), rng.uniform(0, height)
@@ -49,7 +49,7 @@ def test_what_is_seen_through_walls_drops_boxes_but_not_the_right_one():
     cell = atlas.world.resolution
     blind = replace(ProofSettings(), largest=(4 * cell, 0.4), finest=2 * cell, see=0.0)
     kept = [
-        complete(atlas, beams, atlas.model(USUAL.model), floor, settings)
+        search_pose_boxes(atlas, beams, atlas.model(USUAL.model), floor, settings)
         for settings in (blind, replace(blind, see=2 * cell))
     ]
     assert all(found.complete and holds(atlas, found, truth) for found in kept)
@@ -65,7 +65,10 @@ def test_beams_are_followed_for_as_long_as_there_is_time():
     settings = replace(ProofSettings(), largest=(2 * cell, 0.4), finest=cell, see=2 * cell)
     asked = (atlas, beams, atlas.model(USUAL.model), float(rated(atlas, beams, truth[None])[0]))
     with use_backend("cpu"):
-        whole, late = complete(*asked, settings), complete(*asked, settings, seconds=0.0)
+        whole, late = (
+            search_pose_boxes(*asked, settings),
+            search_pose_boxes(*asked, settings, seconds=0.0),
+        )
     assert whole.complete
     assert not late.complete
     assert 0 < late.wedges < whole.wedges

@@ -7,7 +7,7 @@ from tests.support.reference_space import LIDAR, at, house, house_atlas
 from tests.support.worlds import FEW, street, street_atlas, tilt_between
 
 import isovist as iv
-from isovist.localization import Plan, by_slices, rivals
+from isovist.localization import SliceMap, competitors_of, height_slice_candidates
 from isovist.localization.candidates import height_slices as slices
 from isovist.maps import floor_levels
 from isovist.poses import wrap_angle
@@ -26,7 +26,7 @@ def standing_out(town):
     """The plan of the street, ends of beams above the ground in squares, and their slices."""
     quarter, atlas = town
     scan, _ = level_by_ground(next(quarter.asks(1, FEW))[1])
-    plan = Plan.of(atlas)
+    plan = SliceMap.of(atlas)
     ends, masks = slices._standing_out(scan, fit_ground(scan), 1.0)
     return plan, ends / plan.unit, masks
 
@@ -40,7 +40,7 @@ def near(found, truth):
 
 def test_bits_say_which_heights_above_the_floor_hold_a_wall_nearby():
     atlas = house_atlas()
-    world, plan = atlas.world, Plan.of(atlas)
+    world, plan = atlas.world, SliceMap.of(atlas)
     assert plan.unit == pytest.approx(0.4)
     floor = floor_levels(world)
     rng = np.random.default_rng(0)
@@ -99,7 +99,7 @@ def test_the_right_place_is_among_the_first_on_a_street_where_descriptors_miss_i
     (quarter, atlas), missed = town, 0
     for truth, scan in quarter.asks(4, FEW):
         answer, (flat, _) = iv.locate(atlas, scan), level_by_ground(scan)
-        found = by_slices(atlas, flat, None, USUAL)
+        found = height_slice_candidates(atlas, flat, None, USUAL)
         assert near(found, truth)[0] < 20
         missed += near(candidates(atlas, flat), truth).size == 0
         assert np.linalg.norm(answer.best.pose.position - truth.position) < 0.5
@@ -111,22 +111,22 @@ def test_a_prior_holds_for_both_doors(town):
     quarter, atlas = town
     truth, scan = next(quarter.asks(1, FEW))
     flat, _ = level_by_ground(scan)
-    here = by_slices(atlas, flat, iv.Region.around(truth, 5.0, 0.5), USUAL)
+    here = height_slice_candidates(atlas, flat, iv.Region.around(truth, 5.0, 0.5), USUAL)
     assert near(here, truth)[0] < 5
     assert (np.hypot(*(here.poses[:, :2] - truth.vector[:2]).T) < 5.0 + 2.0 * atlas.spacing).all()
     nowhere = iv.Region.circle((1e4, truth.y), 5.0)
-    assert len(by_slices(atlas, flat, nowhere, USUAL).poses) == 0
+    assert len(height_slice_candidates(atlas, flat, nowhere, USUAL).poses) == 0
 
 
 def test_the_best_lead_of_the_two_doors_counts_and_only_descriptors_where_nothing_stands_out():
     truth, atlas = at(5.0, 0.0, 0.7), house_atlas()
     scan = LIDAR.scan(house(), truth, np.random.default_rng(0))
     both = sought(atlas, scan, thorough=True)
-    leads = [found.lead(truth.vector, 1.0, 0.3) for found, _ in both.each]
+    leads = [found.cost_ratio(truth.vector, 1.0, 0.3) for found, _ in both.each]
     assert len(leads) == 2
-    assert both.lead(truth.vector, 1.0, 0.3) == max(leads)
+    assert both.cost_ratio(truth.vector, 1.0, 0.3) == max(leads)
     low = iv.CloudScan(scan.points[scan.points[:, 2] < -0.55])
-    assert len(by_slices(atlas, low, None, USUAL).poses) == 0
+    assert len(height_slice_candidates(atlas, low, None, USUAL).poses) == 0
     found = sought(atlas, low, thorough=True)
     assert len(found.poses) == len(candidates(atlas, low, is_full=True).poses)
 
@@ -152,13 +152,13 @@ def test_rivals_are_all_the_places_that_may_explain_a_scan_as_well(town):
         flat, _ = level_by_ground(scan)
         here = (truth @ flat.T_level_robot.inverse).vector
         far = here + np.array([9.0, 4.0, 1.0, 0.0, 0.0, 0.0])
-        found = rivals(atlas, flat, None, USUAL, np.stack([here, far]))
+        found = competitors_of(atlas, flat, None, USUAL, np.stack([here, far]))
         assert (found.poses[:2] == [here, far]).all()
-        assert found.lead(here, 1.5, 0.3) >= USUAL.lead
+        assert found.cost_ratio(here, 1.5, 0.3) >= USUAL.lead
         others = np.hypot(*(found.poses[2:, :2] - here[:2]).T) > 1.5
         assert others.sum() < 20
         # From a wrong place so much may be better that all must be looked at.
-        assert rivals(atlas, flat, None, USUAL, far[None]).lead(far, 1.5, 0.3) == 0.0
+        assert competitors_of(atlas, flat, None, USUAL, far[None]).cost_ratio(far, 1.5, 0.3) == 0.0
 
 
 def test_a_twin_is_a_rival():
@@ -167,7 +167,9 @@ def test_a_twin_is_a_rival():
     twice = np.concatenate([cells, cells], axis=1)
     atlas = iv.build(iv.VoxelMap.from_array(twice, 0.1, (3.0, -2.0, 0.4)))
     scan = LIDAR.scan(house(), truth, np.random.default_rng(0))
-    found = by_slices(atlas, scan, None, USUAL, thorough=True, known=truth.vector[None])
+    found = height_slice_candidates(
+        atlas, scan, None, USUAL, thorough=True, known=truth.vector[None]
+    )
     twin = iv.Pose3(truth.x, truth.y + 0.1 * cells.shape[1], truth.yaw, truth.z)
     assert near(found, truth).size > 0
     assert near(found, twin).size > 0

@@ -15,7 +15,13 @@ from tests.support.sizes import count_as_large
 
 import isovist as iv
 from isovist.atlas import MultiMap
-from isovist.localization import Choice, Glances, best_headings, search_few, site_of
+from isovist.localization import (
+    CoarseBounds,
+    MapSelection,
+    best_headings,
+    search_node_subsets,
+    site_of,
+)
 from isovist.poses import wrap_angle
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
@@ -88,7 +94,7 @@ def test_floors_of_maps_are_below_what_their_nodes_cost(site, shelf):
     window = site.atlas.window(
         site.look(site.places[0]), USUAL.seen_share[site.atlas.dimension - 2]
     )
-    under = Glances.of(library).under(window, USUAL.short)
+    under = CoarseBounds.of(library).bound_costs(window, USUAL.short)
     for name, floors in zip(library, under, strict=True):
         F = library[name].descriptors
         costs, _ = best_headings(F, np.arange(len(F)), window.rough, 1, USUAL.short)
@@ -102,7 +108,7 @@ def test_what_is_left_out_costs_at_least_what_is_said(site, tried, shelf, monkey
     """Whether two maps are tried at a time or all, the right one comes first."""
     count_as_large(monkeypatch, tried=tried)
     library = shelf(site)
-    chosen = Choice.of(site_of(library), site.look(site.places[0]), USUAL)
+    chosen = MapSelection.of(site_of(library), site.look(site.places[0]), USUAL)
     assert chosen.site.names[chosen.order[0]] == "second"
     assert sorted(chosen.order) == [0, 1, 2]
     for limit in (0.0, 1.0, 3.0, np.inf):
@@ -158,16 +164,16 @@ def test_the_candidates_are_those_of_each_map(site, share, wider):
         slow = one_by_one(together, scan, (0, 1, 2))
         limit = float(np.quantile(slow[:, 0], share)) if share < 1.0 else np.inf
         slow = slow[slow[:, 0] <= limit]
-        found = search_few(together, (0, 1, 2), scan, USUAL, 10_000, limit)
+        found = search_node_subsets(together, (0, 1, 2), scan, USUAL, 10_000, limit)
         rows = in_order(np.column_stack([found.costs, found.poses]))
         np.testing.assert_allclose(rows, slow, atol=1e-12)
-        assert found.left_out == np.inf
-        none = search_few(together, (0, 1, 2), scan, USUAL, 25, -1.0)
+        assert found.remaining_cost == np.inf
+        none = search_node_subsets(together, (0, 1, 2), scan, USUAL, 25, -1.0)
         assert none.poses.shape == (0, found.poses.shape[1])
         if wider == 1.0:
-            first = search_few(together, (0, 1, 2), scan, USUAL, 25, limit)
+            first = search_node_subsets(together, (0, 1, 2), scan, USUAL, 25, limit)
             np.testing.assert_array_equal(first.costs, slow[:25, 0])
-            assert first.left_out == first.costs[-1]
+            assert first.remaining_cost == first.costs[-1]
 
 
 @BOTH
@@ -184,15 +190,17 @@ def test_what_leads_is_the_same_as_when_each_map_is_searched(site):
         rows = in_order(np.concatenate([own, one_by_one(together, scan, (0, 2))]))
         assert sorted(map(tuple, found.poses)) == sorted(map(tuple, rows[:most, 1:]))
         sensor = np.array((place @ scan.T_level_robot.inverse).vector)
-        glance = whole.own(sensor, 1.0, 0.5)[1]
+        glance = whole.costs_at(sensor, 1.0, 0.5)[1]
         sensor[0] += together.shifts[number]
         near = np.linalg.norm(rows[:, 1:3] - sensor[:2], axis=1) < 1.0
         near &= np.abs(wrap_angle(rows[:, 3] - sensor[2])) < 0.5
         cost = rows[near, 0].min(initial=np.inf)
         glance = glance if number == 1 else cost
-        lead = min(min(whole.left_out, rows[most, 0]) / cost, whole.cut / glance)
+        lead = min(
+            min(whole.remaining_cost, rows[most, 0]) / cost, whole.remaining_coarse_cost / glance
+        )
         handed_on = cost <= rows[most - 1, 0]
-        assert found.lead(sensor, 1.0, 0.5) == pytest.approx(lead if handed_on else 0.0)
+        assert found.cost_ratio(sensor, 1.0, 0.5) == pytest.approx(lead if handed_on else 0.0)
         assert handed_on or number == 2
 
 
@@ -204,6 +212,6 @@ def test_what_leads_is_the_same_as_when_each_map_is_searched(site):
     ],
 )
 def test_a_scan_that_sees_nothing_has_no_candidates(site, scan):
-    found = search_few(laid_out(site), (0, 1, 2), scan, USUAL, 10)
+    found = search_node_subsets(laid_out(site), (0, 1, 2), scan, USUAL, 10)
     assert len(found.poses) == len(found.costs) == 0
-    assert found.left_out == np.inf
+    assert found.remaining_cost == np.inf

@@ -129,9 +129,9 @@ def test_the_lead_says_what_was_left_out(site):
         for most in (10**6, 6)
     )
     best = every.poses[0]
-    assert every.lead(best, 0.5, 0.3) == np.inf
-    assert some.lead(best, 0.5, 0.3) == pytest.approx(some.costs[-1] / some.costs[0])
-    assert some.lead(best + 50.0, 0.5, 0.3) == 0.0
+    assert every.cost_ratio(best, 0.5, 0.3) == np.inf
+    assert some.cost_ratio(best, 0.5, 0.3) == pytest.approx(some.costs[-1] / some.costs[0])
+    assert some.cost_ratio(best + 50.0, 0.5, 0.3) == 0.0
     assert gap(site.atlas.lift(best[None])[0], site.places[0])[0] < 1.0
 
 

@@ -16,10 +16,10 @@ from tests.support.sizes import count_as_large
 
 import isovist as iv
 from isovist.atlas import FAR, PHASES, RAYS, Window, search_basis
-from isovist.localization import Floors, NodeSearch, best_headings, unlike
-from isovist.localization.candidates.coarse_search import glance
+from isovist.localization import LowerBounds, NodeSearch, best_headings, distinct_indices
+from isovist.localization.candidates.coarse_search import coarse_candidates
 from isovist.localization.settings import ProofSettings
-from isovist.localization.verification.branch_and_bound import complete
+from isovist.localization.verification.branch_and_bound import search_pose_boxes
 from isovist.poses import unit_vectors, wrap_angle
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
@@ -30,7 +30,7 @@ NEVER = 10**9
 
 @pytest.fixture(autouse=True)
 def _every_size(monkeypatch):
-    """Floors are asked on small sites, too."""
+    """Bounds are used on small sites, too."""
     count_as_large(monkeypatch, floors=0)
 
 
@@ -57,7 +57,7 @@ def everywhere(atlas, scan, settings, is_full):
     yaws = 2.0 * np.pi * (turns.ravel()[best] / PHASES - window.first) / n + atlas.heading
     poses = atlas.seeds(active[best // minima], yaws)
     most = settings.share(atlas, settings.seeds[is_full])
-    chosen = unlike(poses, *settings.candidates_apart(atlas), most)
+    chosen = distinct_indices(poses, *settings.candidates_apart(atlas), most)
     return poses[chosen], flat[best[chosen]]
 
 
@@ -73,12 +73,15 @@ def test_the_candidates_are_those_of_trying_every_node(site, is_full, floors, mo
         poses, costs = everywhere(atlas, scan, FEW, is_full)
         np.testing.assert_array_equal(found.poses, poses)
         np.testing.assert_array_equal(found.costs, costs)
-        assert found.left_out == costs[-1]
+        assert found.remaining_cost == costs[-1]
         rough, all_nodes = window_of(site, place).rough, np.arange(len(atlas.nodes))
         every, _ = best_headings(atlas.descriptors, all_nodes, rough, 1, SHORT)
-        assert (every <= found.cut).sum() >= FEW.share(atlas, FEW.finalists[0])
+        assert (every <= found.remaining_coarse_cost).sum() >= FEW.share(atlas, FEW.finalists[0])
         sensor = (place @ scan.T_level_robot.inverse).vector
-        assert found.lead(np.asarray(sensor), 1.0, 0.5) <= found.cut / every.min()
+        assert (
+            found.cost_ratio(np.asarray(sensor), 1.0, 0.5)
+            <= found.remaining_coarse_cost / every.min()
+        )
 
 
 @pytest.mark.parametrize("floors", [0, NEVER])
@@ -97,8 +100,8 @@ def test_a_search_that_goes_on_has_the_candidates_of_one_that_begins_anew(
             alone = NodeSearch(site.atlas, scan, None, FEW).full(count)
             np.testing.assert_array_equal(found.poses, alone.poses)
             np.testing.assert_array_equal(found.costs, alone.costs)
-            assert found.left_out >= bound
-            bound = found.left_out
+            assert found.remaining_cost >= bound
+            bound = found.remaining_cost
         assert bound == np.inf
 
 
@@ -108,7 +111,7 @@ def test_a_glance_finds_what_it_finds_with_every_node_tried(site, monkeypatch):
         scan, found = site.look(place), []
         for large in (0, NEVER):
             count_as_large(monkeypatch, floors=large, glimpsed=40)
-            found.append(glance(site.atlas, scan, USUAL))
+            found.append(coarse_candidates(site.atlas, scan, USUAL))
         np.testing.assert_array_equal(*found)
 
 
@@ -123,7 +126,7 @@ def test_what_other_maps_have_cheaper_is_not_tried_and_the_candidates_stay(site,
             count_as_large(monkeypatch, floors=large)
             found.append(sought(maps, scan, FEW, thorough=True))
         np.testing.assert_array_equal(found[0].poses, found[1].poses)
-        leads = [one.lead(found[0].poses[0], 0.4, 0.2) for one in found]
+        leads = [one.cost_ratio(found[0].poses[0], 0.4, 0.2) for one in found]
         assert leads[0] == leads[1]
 
 
@@ -132,7 +135,9 @@ def test_what_other_maps_have_cheaper_is_not_tried_and_the_candidates_stay(site,
 @pytest.mark.parametrize(("radius", "turn"), [(0.4, 0.2), (3.0, 4.0), (0.0, 0.2)])
 def test_chains_choose_like_comparing_with_all(most, radius, turn):
     poses = np.random.default_rng(6).uniform(-4.0, 4.0, (600, 3))
-    assert list(unlike(poses, radius, turn, most)) == spread_out(poses, radius, turn, most)
+    assert list(distinct_indices(poses, radius, turn, most)) == spread_out(
+        poses, radius, turn, most
+    )
 
 
 def test_a_prior_asks_only_the_rows_that_it_reaches():
@@ -155,7 +160,7 @@ def test_a_search_of_some_headings_leaves_out_no_pose_that_rates_high():
     atlas, world, yaws = PLANE.atlas, PLANE.world, np.array([0.7, 2.1])
     beams = atlas.beams(PLANE.look(PLANE.places[0]), (40, 0.2), USUAL.block)
     boxes = ProofSettings((0.4, np.radians(0.5)), see=0.0, finest=0.2, most=400_000)
-    found = complete(atlas, beams, atlas.model(USUAL.model), 1.0, boxes, yaws=yaws)
+    found = search_pose_boxes(atlas, beams, atlas.model(USUAL.model), 1.0, boxes, yaws=yaws)
     assert found.complete
     turned = np.abs(wrap_angle(found.boxes[:, 2, None] - yaws)).min(axis=1)
     assert (turned <= found.boxes[:, 4] + 1e-9).all()
@@ -168,7 +173,7 @@ def test_a_search_of_some_headings_leaves_out_no_pose_that_rates_high():
     assert inside.all(axis=2).any(axis=1).all()
 
 
-# Floors.
+# Lower bounds.
 
 
 def noise():
@@ -197,7 +202,7 @@ def test_a_floor_lies_under_the_cost_and_not_far(of, short, tight):
     some = np.arange(atlas.settings.channels * PHASES) % 3 != 0
     every = np.arange(len(atlas.nodes))
     costs, _ = best_headings(atlas.descriptors, every, window, 1, short, some)
-    floors = Floors.of(atlas).under(window, some, short)
+    floors = LowerBounds.of(atlas).bound_costs(window, some, short)
     assert (floors <= costs[:, 0]).all()
     assert np.median(floors / costs[:, 0]) > tight
 
@@ -209,11 +214,11 @@ def test_floors_of_some_nodes_or_asked_twice_are_those_of_all(site, every, monke
     windows = [window_of(site, place) for place in site.places[:2]]
     allowed = np.arange(site.atlas.descriptors.shape[2] * PHASES) % 5 != 1
     asked = [(w, which, s) for w in windows for which in (allowed, ~allowed) for s in (SHORT, 0.3)]
-    kept = Floors.make(site.atlas, every)
+    kept = LowerBounds.build(site.atlas, every)
     for given in asked:
-        fresh = Floors.make(site.atlas, every).under(*given)
+        fresh = LowerBounds.build(site.atlas, every).bound_costs(*given)
         for _ in range(2):
-            np.testing.assert_array_equal(kept.under(*given), fresh)
+            np.testing.assert_array_equal(kept.bound_costs(*given), fresh)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +231,7 @@ def test_floors_of_some_nodes_or_asked_twice_are_those_of_all(site, every, monke
 def test_absurd_descriptors_of_a_damaged_atlas_are_no_error(site, absurd, levels):
     damaged = site.atlas.descriptors.copy()
     damaged.reshape(-1)[: len(absurd)] = absurd
-    table = Floors.of(replace(site.atlas, descriptors=damaged)).table
+    table = LowerBounds.of(replace(site.atlas, descriptors=damaged)).table
     assert table.transpose(0, 2, 1).reshape(-1)[: len(levels)].tolist() == list(levels)
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from isovist.arrays import FloatArray, IntArray, once_for_each
 from isovist.atlas import SpaceAtlas
-from isovist.localization.candidates.node_search import Candidates, unlike
+from isovist.localization.candidates.node_search import Candidates, distinct_indices
 from isovist.localization.query.region import Region
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps import floor_levels
@@ -54,7 +54,7 @@ SAMPLE = 2000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class SliceMap:
     """A map by slices.
 
     Attributes:
@@ -69,7 +69,7 @@ class Plan:
 
     @staticmethod
     @once_for_each
-    def of(atlas: SpaceAtlas) -> "Plan":
+    def of(atlas: SpaceAtlas) -> "SliceMap":
         """That of an atlas; made once for each."""
         world = atlas.world
         stride = max(1, round(SQUARE / world.resolution))
@@ -87,7 +87,7 @@ class Plan:
         reaches = [_grown(np.pad(bits, BORDER))]
         for more in (1, 2, 4):
             reaches.append(_grown(reaches[-1], more))
-        return Plan(tuple(reaches), floor[middle, middle], stride * world.resolution)
+        return SliceMap(tuple(reaches), floor[middle, middle], stride * world.resolution)
 
     def within(self, reach: int) -> NDArray[np.uint8]:
         """Bits within so many squares."""
@@ -106,12 +106,12 @@ def _grown(bits: NDArray[np.uint8], times: int = 1) -> NDArray[np.uint8]:
     return bits
 
 
-def nothing(left_out: float) -> Candidates:
+def nothing(remaining_cost: float) -> Candidates:
     """No candidates, where the best one that was not handed on costs so much."""
-    return Candidates(np.empty((0, 6)), np.empty(0), left_out, None, np.inf)
+    return Candidates(np.empty((0, 6)), np.empty(0), remaining_cost, None, np.inf)
 
 
-def by_slices(
+def height_slice_candidates(
     atlas: SpaceAtlas,
     scan: CloudScan,
     region: Region | None,
@@ -131,7 +131,7 @@ def by_slices(
         known: Poses that may explain the scan, shape (K, 6): only what costs less than `lead` times
             as much as the best of them is looked for, and nothing where that leaves too much.
     """
-    plan, plane = Plan.of(atlas), fit_ground(scan)
+    plan, plane = SliceMap.of(atlas), fit_ground(scan)
     low, high = atlas.heights
     if plane is None and high - low > SQUARE:
         return nothing(0.0)
@@ -178,13 +178,13 @@ def by_slices(
         held = region.holds(robots, 2.0 * atlas.spacing, 4.0 * np.pi / turns)
         poses, order = poses[held], order[held]
     most = max(settings.share(atlas, settings.seeds[thorough]) // 2, 1)
-    chosen = unlike(poses, *settings.candidates_apart(atlas), most)
+    chosen = distinct_indices(poses, *settings.candidates_apart(atlas), most)
     found = costs[order[chosen]]
-    left_out = float(found[-1]) if len(found) == most else np.inf
-    return Candidates(poses[chosen], found, min(left_out, dropped), None, np.inf)
+    remaining_cost = float(found[-1]) if len(found) == most else np.inf
+    return Candidates(poses[chosen], found, min(remaining_cost, dropped), None, np.inf)
 
 
-def rivals(
+def competitors_of(
     atlas: SpaceAtlas,
     scan: CloudScan,
     region: Region | None,
@@ -199,16 +199,16 @@ def rivals(
     """
     seeds, known = nothing(np.inf), poses[:1]
     if not trusted:
-        seeds = by_slices(atlas, scan, region, settings)
+        seeds = height_slice_candidates(atlas, scan, region, settings)
         known = np.concatenate([known, seeds.poses[:1]])
-    found = by_slices(atlas, scan, region, settings, thorough=True, known=known)
+    found = height_slice_candidates(atlas, scan, region, settings, thorough=True, known=known)
     every = np.concatenate([poses, found.poses, seeds.poses])
     costs = np.concatenate([np.full(len(poses), np.inf), found.costs, seeds.costs])
     return replace(found, poses=every, costs=costs)
 
 
 def _first_boxes(
-    atlas: SpaceAtlas, plan: Plan, mount: Pose3, region: Region | None
+    atlas: SpaceAtlas, plan: SliceMap, mount: Pose3, region: Region | None
 ) -> tuple[IntArray, IntArray]:
     """Boxes that cover wherever nodes stand: column and row, shape (n, 2), and headings, (h,)."""
     active, size = atlas.positions[:, :2], ROUNDS[0][0]
@@ -230,7 +230,9 @@ def _halves(boxes: IntArray) -> IntArray:
     return np.asarray(halves[np.argsort(halves[:, 2], kind="stable")])
 
 
-def _poses(atlas: SpaceAtlas, plan: Plan, boxes: IntArray, turns: int, usual: float) -> FloatArray:
+def _poses(
+    atlas: SpaceAtlas, plan: SliceMap, boxes: IntArray, turns: int, usual: float
+) -> FloatArray:
     """The middles of boxes of two squares, at a height above the floor, shape (n, 6)."""
     place = (boxes[:, :2] + 0.5) * 2.0 * plan.unit
     square = np.floor(place / plan.unit).astype(np.int64)
@@ -244,7 +246,7 @@ def _poses(atlas: SpaceAtlas, plan: Plan, boxes: IntArray, turns: int, usual: fl
 
 
 def _cost_of(
-    pose: FloatArray, atlas: SpaceAtlas, plan: Plan, ends: FloatArray, masks: NDArray[np.uint8]
+    pose: FloatArray, atlas: SpaceAtlas, plan: SliceMap, ends: FloatArray, masks: NDArray[np.uint8]
 ) -> float:
     """Cost (1) of the best of the smallest boxes around a pose."""
     turns = TURNS << len(ROUNDS)

@@ -18,22 +18,22 @@ shorter, with the usual settings, and 30 one that is longer.  The rest of a byte
 UNKNOWN = 255
 LOWEST = 128
 """What a byte of nothing is less than 0."""
-LARGE = 20_000
+MIN_BOUNDED_NODES = 20_000
 """Nodes from which on floors are worth it: on fewer they save less than their kernel takes to
 compile, and no more than they cost."""
-MANY = 130_000
+LARGE_ATLAS_NODES = 130_000
 """Nodes of a large atlas, of 8000 m² as a rule."""
 SLACK = 1e-3
 """More than sums of singles err by, as a share."""
 
 
-def pays(atlas: SearchSpace) -> bool:
+def has_lower_bounds(atlas: SearchSpace) -> bool:
     """Whether an atlas is large enough for floors."""
-    return atlas.size >= LARGE
+    return atlas.size >= MIN_BOUNDED_NODES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Floors:
+class LowerBounds:
     """Descriptors in bytes.
 
     Attributes:
@@ -52,15 +52,15 @@ class Floors:
     last: list[tuple[bytes, Float32Array]] = field(default_factory=list)
 
     @staticmethod
-    def of(atlas: Atlas, every: int = 1) -> "Floors":
+    def of(atlas: Atlas, every: int = 1) -> "LowerBounds":
         """Those of an atlas, or of every so manieth node; made once."""
         made = _made(atlas)
         if every not in made:
-            made[every] = Floors.make(atlas, every)
+            made[every] = LowerBounds.build(atlas, every)
         return made[every]
 
     @classmethod
-    def make(cls, atlas: Atlas, every: int = 1) -> "Floors":
+    def build(cls, atlas: Atlas, every: int = 1) -> "LowerBounds":
         """Those of an atlas, or of every so manieth node, for whoever keeps them."""
         from isovist.compute import BLOCK_NODES
 
@@ -78,7 +78,7 @@ class Floors:
             part[:, : len(f)] = (levels.T - LOWEST).astype(np.int8)
         return cls(table, step, count, n)
 
-    def under(self, window: Window, allowed: BoolArray, short: float) -> Float32Array:
+    def bound_costs(self, window: Window, allowed: BoolArray, short: float) -> Float32Array:
         """Less than what each node costs at its best heading, shape (N,).
 
         Args:
@@ -99,7 +99,7 @@ class Floors:
         told *= np.float32(step)
         told -= np.float32(most * step + rounded)
         readonly(np.maximum(told, np.float32(0.0), out=told))
-        if self.count > MANY:
+        if self.count > LARGE_ATLAS_NODES:
             self.last[:] = [(asked, told)]
         return told
 
@@ -131,7 +131,7 @@ class Floors:
 
 
 @once_for_each
-def _made(atlas: Atlas) -> dict[int, Floors]:
-    """Those of an atlas, by the arguments of `Floors.of`, as far as they were needed."""
+def _made(atlas: Atlas) -> dict[int, LowerBounds]:
+    """Those of an atlas, by the arguments of `LowerBounds.of`, as far as they were needed."""
     del atlas
     return {}

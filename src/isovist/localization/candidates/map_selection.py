@@ -18,15 +18,15 @@ from isovist.atlas import AnyScan, Atlas, Beams, Library, MultiMap, SearchSpace,
 from isovist.compute import free_threads, map_in_groups
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
-from isovist.localization.candidates.lower_bounds import Floors
+from isovist.localization.candidates.lower_bounds import LowerBounds
 from isovist.localization.candidates.node_search import TINY, best_headings, least_costs
 from isovist.localization.reasons import Facts, Reason
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing import without_intensities
 
-FEW = 16
+MAX_UNSELECTED_MAPS = 16
 """Of so many maps each is looked at: that takes no longer than to choose."""
-FIRST = 8
+FIRST_MAPS = 8
 """Maps that are looked at before anything is known of the right place."""
 TRIED = (256, 8, 2)
 """Maps on which nodes are tried roughly, nodes of each, and headings of those; then as many fits
@@ -39,7 +39,7 @@ and were so far ahead of all others.  A map that comes first by mistake costs ti
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Glances:
+class CoarseBounds:
     """Descriptors of many maps in bytes.
 
     Attributes:
@@ -48,28 +48,28 @@ class Glances:
         counts: Nodes of each, shape (K,).
     """
 
-    floors: Floors
+    bounds: LowerBounds
     starts: IntArray
     counts: IntArray
 
     @staticmethod
-    def of(library: Library) -> "Glances":
+    def of(library: Library) -> "CoarseBounds":
         """Those of a library; each atlas is opened once for it."""
         return _glances_of(library.multi_map)
 
-    def under(self, window: Window, short: float) -> list[Float32Array]:
+    def bound_costs(self, window: Window, short: float) -> list[Float32Array]:
         """Less than what the nodes of each map cost at a glance, shape (N,)."""
         rough = window.rough
-        allowed = np.ones(self.floors.n * len(rough.seen), dtype=np.bool_)
-        costs = self.floors.under(rough, allowed, short)
-        per = costs.size // len(self.floors.table)
+        allowed = np.ones(self.bounds.n * len(rough.seen), dtype=np.bool_)
+        costs = self.bounds.bound_costs(rough, allowed, short)
+        per = costs.size // len(self.bounds.table)
         each = zip(self.starts * per, self.counts, strict=True)
         return [costs[first : first + count] for first, count in each]
 
 
 @once_for_each
-def _glances_of(maps: MultiMap) -> Glances:
-    made = [Floors.make(atlas) for atlas in maps.maps.values()]
+def _glances_of(maps: MultiMap) -> CoarseBounds:
+    made = [LowerBounds.build(atlas) for atlas in maps.maps.values()]
     for name, floors in zip(maps.names, made, strict=True):
         if floors.n == 1:
             raise InputError(
@@ -83,12 +83,12 @@ def _glances_of(maps: MultiMap) -> Glances:
     tables = [floors.table[:, :rows] for floors in made]
     starts = np.cumsum([0, *map(len, tables[:-1])])
     table: NDArray[np.int8] = np.concatenate(tables)
-    whole = Floors(table, made[0].step, table.shape[0] * table.shape[2], made[0].n)
-    return Glances(whole, starts, np.array([one.count for one in made]))
+    whole = LowerBounds(table, made[0].step, table.shape[0] * table.shape[2], made[0].n)
+    return CoarseBounds(whole, starts, np.array([one.count for one in made]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class MapSelection:
     """The maps of a library before one scan.
 
     Attributes:
@@ -106,19 +106,21 @@ class Choice:
     most: int
 
     @classmethod
-    def of(cls, site: SearchSpace, scan: object, settings: LocalizationSettings) -> "Choice | None":
+    def of(
+        cls, site: SearchSpace, scan: object, settings: LocalizationSettings
+    ) -> "MapSelection | None":
         """A choice where there is one to make: one scan, and more than a few maps in a library."""
         if not isinstance(site, MultiMap) or not isinstance(scan, AnyScan):
             return None
         library = site.maps
-        if not isinstance(library, Library) or len(site.names) <= FEW:
+        if not isinstance(library, Library) or len(site.names) <= MAX_UNSELECTED_MAPS:
             return None
         first = library[site.names[0]]
         scan = without_intensities(scan)
         window = first.window(scan, settings.seen_share[site.dimension - 2])
         if not window.seen.any():
             return None
-        under = Glances.of(library).under(window, settings.short)
+        under = CoarseBounds.of(library).bound_costs(window, settings.short)
         cheapest = np.array([each.min() for each in under])
         order = np.argsort(cheapest, kind="stable")
         beams = site.beams(scan, settings.beams[0], settings.block)
@@ -143,7 +145,7 @@ class Choice:
         Returns:
             These maps, and what every node costs at least that is left out.
         """
-        count, only, left = min(FIRST, self.most), {}, limit
+        count, only, left = min(FIRST_MAPS, self.most), {}, limit
         behind = self.order[count:]
         behind = behind[self.cheapest[behind] < limit]
         looked = behind[: self.most - count].tolist()
@@ -172,7 +174,7 @@ class Choice:
         return settings.lead * max(float(costs.min()), TINY)
 
 
-def told(answer: Answer, looked: int, there: int) -> Answer:
+def mark_unsearched_maps(answer: Answer, looked: int, there: int) -> Answer:
     """An answer of so many maps, where more would have been needed."""
     facts: Facts = {**answer.facts, "maps_searched": looked, "maps_given": there}
     unsearched = (Reason.MAPS_NOT_SEARCHED,)
@@ -206,9 +208,9 @@ def _rated(
     return float(ratings.mean(axis=1).max())
 
 
-def of_answer(site: SearchSpace, answer: Answer) -> SearchSpace | None:
+def maps_of_answer(site: SearchSpace, answer: Answer) -> SearchSpace | None:
     """The maps of the estimates of an answer where there are many; `None` where it has none."""
-    if not isinstance(site, MultiMap) or len(site.names) <= FEW:
+    if not isinstance(site, MultiMap) or len(site.names) <= MAX_UNSELECTED_MAPS:
         return site
     names = {estimate.map for estimate in answer.estimates}
     chosen = np.array([k for k, name in enumerate(site.names) if name in names], dtype=np.int64)

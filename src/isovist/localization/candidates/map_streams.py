@@ -12,11 +12,11 @@ import numpy as np
 from isovist.arrays import FloatArray
 from isovist.atlas import AnyScan, Atlas, MultiMap, SearchSpace
 from isovist.compute import free_threads, map_in_groups
-from isovist.localization.candidates.lower_bounds import pays
+from isovist.localization.candidates.lower_bounds import has_lower_bounds
 from isovist.localization.candidates.node_search import Candidates
-from isovist.localization.candidates.node_subsets import search_few
+from isovist.localization.candidates.node_subsets import search_node_subsets
 from isovist.localization.candidates.streams import (
-    ManyCandidates,
+    JoinedCandidates,
     ScanStream,
     SequenceStream,
     stream_on,
@@ -29,11 +29,11 @@ from isovist.sensing import CloudScan, ScanInput, without_intensities
 OTHERS = -1
 """Stands for all maps of which a few nodes are searched together."""
 
-Found = Candidates | ManyCandidates
+Found = Candidates | JoinedCandidates
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MapCandidates:
+class MultiMapCandidates:
     """The candidates of several maps.
 
     Attributes:
@@ -48,7 +48,7 @@ class MapCandidates:
     site: MultiMap
     others: Candidates | None = None
 
-    def lead(self, pose: FloatArray, radius: float, turn: float) -> float:
+    def cost_ratio(self, pose: FloatArray, radius: float, turn: float) -> float:
         """As for one map: the cheapest place of any map that was not looked at counts."""
         number = int(self.site.numbers(pose))
         every = [*self.each.values(), *([] if self.others is None else [self.others])]
@@ -61,12 +61,12 @@ class MapCandidates:
         ratios = []
         for view, (own, place) in enumerate(_views(mine)):
             at = here if place is None else (self.site.lift(here) @ place).vector
-            costs = own.own(np.asarray(at), radius, turn)
-            ratios.append(min(_views(found)[view][0].beyond(*costs) for found in every))
+            costs = own.costs_at(np.asarray(at), radius, turn)
+            ratios.append(min(_views(found)[view][0].cost_ratio_of(*costs) for found in every))
         return max(ratios)
 
 
-Sought = Found | MapCandidates
+AnyCandidates = Found | MultiMapCandidates
 
 
 def _views(found: Found) -> tuple[tuple[Candidates, Any], ...]:
@@ -92,16 +92,16 @@ class MapsStream:
         self._numbers = [k for k, name in enumerate(site.names) if name in self._regions]
         self._streams: dict[Any, ScanStream | SequenceStream] = {}
 
-    def coarse(self, count: int) -> MapCandidates:
+    def coarse(self, count: int) -> MultiMapCandidates:
         """Return the cheapest poses at the best nodes of every map by every other channel."""
         return self._merged(count, is_coarse=True)
 
-    def full(self, count: int, limit: float = np.inf) -> MapCandidates:
+    def full(self, count: int, limit: float = np.inf) -> MultiMapCandidates:
         """Return the cheapest poses of all maps."""
         del limit
         return self._merged(count, is_coarse=False)
 
-    def _merged(self, count: int, *, is_coarse: bool) -> MapCandidates:
+    def _merged(self, count: int, *, is_coarse: bool) -> MultiMapCandidates:
         site, scan, limit = self.site, self.scan, np.inf
 
         def one(number: int) -> Found:
@@ -115,10 +115,10 @@ class MapsStream:
             if site.names[number] not in site.only:
                 known[number] = one(number)
                 bound = dearest.after(known[number])
-                limit = bound if pays(site) else np.inf
+                limit = bound if has_lower_bounds(site) else np.inf
         is_cloud = isinstance(scan, CloudScan)
         if few and isinstance(scan, AnyScan) and (is_coarse or not is_cloud):
-            known[OTHERS] = search_few(site, few, scan, self.settings, count, bound)
+            known[OTHERS] = search_node_subsets(site, few, scan, self.settings, count, bound)
         else:
             known |= zip(few, map_in_groups(one, few, free_threads()), strict=True)
         each = _cheapest(dict(sorted(known.items())), count)
@@ -129,8 +129,8 @@ class MapsStream:
                 rows[:, 0] += site.shifts[number]
             poses.append(rows)
         others = each.pop(OTHERS, None)
-        assert not isinstance(others, ManyCandidates)
-        return MapCandidates(np.concatenate(poses), each, site, others)
+        assert not isinstance(others, JoinedCandidates)
+        return MultiMapCandidates(np.concatenate(poses), each, site, others)
 
     def _stream(self, name: str) -> ScanStream | SequenceStream:
         """Return the stream on one map, which goes on where parts of maps are searched in turn."""
@@ -160,14 +160,14 @@ def stream_of(
     return MapsStream(site, scan, region, settings)
 
 
-def seek(
+def find_candidates(
     site: SearchSpace,
     scan: ScanInput,
     region: SearchRegion,
     settings: LocalizationSettings,
     *,
     thorough: bool = False,
-) -> Sought:
+) -> AnyCandidates:
     """Return the first candidates of a scan, or as many as a last batch has."""
     stream, count = stream_of(site, scan, region, settings), settings.seeds[thorough]
     count = settings.share(site, count)
@@ -195,7 +195,7 @@ class _Dearest:
     def after(self, found: Found) -> float:
         """That cost, when one more map has been searched."""
         if isinstance(found, Candidates):
-            self._left_out = min(self._left_out, found.left_out)
+            self._left_out = min(self._left_out, found.remaining_cost)
             costs = np.concatenate([self._cheapest, found.costs])
             if len(costs) > self._most:
                 costs = np.partition(costs, self._most)[: self._most + 1]
@@ -214,8 +214,8 @@ def _cheapest(each: dict[int, Found], most: int) -> dict[int, Found]:
     kept: dict[int, Found] = {}
     for number, found in plain.items():
         stay = found.costs <= limit
-        left_out = min(found.left_out, float(found.costs[~stay].min(initial=np.inf)))
+        remaining_cost = min(found.remaining_cost, float(found.costs[~stay].min(initial=np.inf)))
         kept[number] = replace(
-            found, poses=found.poses[stay], costs=found.costs[stay], left_out=left_out
+            found, poses=found.poses[stay], costs=found.costs[stay], remaining_cost=remaining_cost
         )
     return kept

@@ -24,7 +24,7 @@ from isovist.compute import (
     cheapest,
 )
 from isovist.localization.candidates import lower_bounds as quick
-from isovist.localization.candidates.lower_bounds import Floors
+from isovist.localization.candidates.lower_bounds import LowerBounds
 from isovist.localization.query.region import Region
 from isovist.localization.settings import LocalizationSettings
 
@@ -32,7 +32,7 @@ ENOUGH = 8
 """Of so many times as many places as are wanted enough are unlike, as a rule: the unlike best were
 among the first 3 to 8 times as many (intel, seattle, fhw)."""
 FLOORED = 4
-"""Floors of so many nodes take about as long as one node in full: 3.5 to 5 of them measured."""
+"""Bounds of so many nodes take about as long as one node in full: 3.5 to 5 of them measured."""
 MORE = 2
 """So many times as many candidates a first look at a large site hands on.  On 33 000 m² it then
 settles 35 of 60 scans instead of 32, and 36 with four times as many, which take longer to fit."""
@@ -41,7 +41,7 @@ TINY = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Glances:
+class CoarseCosts:
     """What nodes cost at a glance.
 
     Attributes:
@@ -54,7 +54,7 @@ class Glances:
     nodes: IntArray
     costs: Float32Array
 
-    def least(self, pose: FloatArray, radius: float) -> float:
+    def min_near(self, pose: FloatArray, radius: float) -> float:
         """Of those nearer to a pose than a radius in m; `inf` where there is none."""
         from isovist.compute import min_cost_near
 
@@ -68,20 +68,19 @@ class Candidates:
     Attributes:
         poses: Of the level frame of the sensor, unlike each other, best first, shape (K, D).
         costs: Of each, shape (K,).
-        left_out: Cost of the best one that was not handed on; `inf` when all were.
-        glances: After a look at half the channels: each node that was then looked at in full, shape
+        remaining_cost: Cost of the best one that was not handed on; `inf` when all were.
+        coarse_costs: After a look at half the channels: each node then looked at in full, shape
             (A,), and its cost; `None` when every node was.
-        cut: Cost at a glance beyond which nodes were not looked at in full.  At a first look at a
-            large site those of another outline are taken to cost more (`outlines`).
+        remaining_coarse_cost: Coarse cost above which nodes were not evaluated in full.
     """
 
     poses: FloatArray
     costs: FloatArray
-    left_out: float
-    glances: "Glances | None"
-    cut: float
+    remaining_cost: float
+    coarse_costs: "CoarseCosts | None"
+    remaining_coarse_cost: float
 
-    def lead(self, pose: FloatArray, radius: float, turn: float) -> float:
+    def cost_ratio(self, pose: FloatArray, radius: float, turn: float) -> float:
         """How many times its own cost the cheapest place costs that was not looked at.
 
         Args:
@@ -89,9 +88,9 @@ class Candidates:
             radius: Candidates nearer than this, in m, …
             turn: … and turned by less than this, in rad, are of this place.
         """
-        return self.beyond(*self.own(pose, radius, turn))
+        return self.cost_ratio_of(*self.costs_at(pose, radius, turn))
 
-    def own(self, pose: FloatArray, radius: float, turn: float) -> tuple[float, float]:
+    def costs_at(self, pose: FloatArray, radius: float, turn: float) -> tuple[float, float]:
         """What a place costs, in full and at a glance; `inf` when it is none of these.
 
         Where every node was looked at in full, a glance is taken to cost as much.
@@ -100,16 +99,18 @@ class Candidates:
 
         poses, costs = np.ascontiguousarray(self.poses), np.ascontiguousarray(self.costs)
         cost = max(min_cost_within(poses, costs, pose, radius, turn), TINY)
-        if cost == np.inf or self.glances is None:
+        if cost == np.inf or self.coarse_costs is None:
             return cost, cost
-        return cost, max(self.glances.least(pose, radius), TINY)
+        return cost, max(self.coarse_costs.min_near(pose, radius), TINY)
 
-    def beyond(self, cost: float, glance: float) -> float:
+    def cost_ratio_of(self, cost: float, glance: float) -> float:
         """How many times these costs (`own`) the cheapest place costs that was not looked at."""
         if cost == np.inf:
             return 0.0
-        ratio = self.left_out / cost
-        return float(ratio if self.glances is None else min(ratio, self.cut / glance))
+        ratio = self.remaining_cost / cost
+        return float(
+            ratio if self.coarse_costs is None else min(ratio, self.remaining_coarse_cost / glance)
+        )
 
 
 _Tried = tuple[IntArray, Float32Array, NDArray[np.int32]]
@@ -171,16 +172,16 @@ class NodeSearch:
         """
         if self._is_empty:
             return self._nothing()
-        if len(self.nodes) > quick.MANY:
+        if len(self.nodes) > quick.LARGE_ATLAS_NODES:
             count *= MORE
         shortlist = self.settings.share(self.atlas, self.settings.finalists[0])
-        glances, cut = None, np.inf
+        coarse_costs, cut = None, np.inf
         if len(self.nodes) > shortlist:
-            tried, glances, cut = self._shortlist(shortlist)
+            tried, coarse_costs, cut = self._shortlist(shortlist)
         else:
             tried = self._evaluate(self.nodes)
         poses, costs = self._distinct(tried, count, np.inf)
-        return Candidates(poses, costs, _left_out(costs, count), glances, cut)
+        return Candidates(poses, costs, _left_out(costs, count), coarse_costs, cut)
 
     def full(self, count: int, limit: float = np.inf) -> Candidates:
         """Return the cheapest poses of all nodes by all channels, none of which can be missing.
@@ -204,7 +205,7 @@ class NodeSearch:
     def _cheapest(self, count: int, limit: float) -> tuple[FloatArray, FloatArray]:
         if self._floors is None:
             few = FLOORED * len(self.nodes) < self.atlas.size
-            plain = not quick.pays(self.atlas) and limit == np.inf
+            plain = not quick.has_lower_bounds(self.atlas) and limit == np.inf
             if plain or few or active_backend().is_exhaustive:
                 if not self._parts:
                     self._parts.append(self._evaluate(self.nodes))
@@ -257,16 +258,16 @@ class NodeSearch:
         )  # fmt: skip
         return poses[:number], pose_costs[:number]
 
-    def _shortlist(self, count: int) -> tuple["_Tried", Glances, float]:
+    def _shortlist(self, count: int) -> tuple["_Tried", CoarseCosts, float]:
         """Return the best nodes by every other channel and phase, evaluated in full.
 
         Returns:
-            The nodes in order, with `glances` and `cut` of `Candidates`.
+            The nodes in order, with `coarse_costs` and `cut` of `Candidates`.
         """
         window = self.window
         rough, phases = window.rough, len(window.values)
         allowed = self.allowed.reshape(-1, phases)[:, ::2].ravel()
-        if quick.pays(self.atlas) and not active_backend().is_exhaustive:
+        if quick.has_lower_bounds(self.atlas) and not active_backend().is_exhaustive:
             floors = self._lower_bounds(rough, allowed)
             low = np.partition(floors, count - 1)[count - 1]
             first = np.flatnonzero(floors <= low)
@@ -289,10 +290,10 @@ class NodeSearch:
             )
             tried = shortlist.nodes, shortlist.costs, shortlist.headings
             costs = shortlist.coarse_costs
-        return tried, Glances(self.atlas.places, tried[0], costs), float(costs.max())
+        return tried, CoarseCosts(self.atlas.places, tried[0], costs), float(costs.max())
 
     def _lower_bounds(self, window: Window, allowed: BoolArray) -> Float32Array:
-        bounds = Floors.of(self.atlas).under(window, allowed, self.settings.short)
+        bounds = LowerBounds.of(self.atlas).bound_costs(window, allowed, self.settings.short)
         return bounds if len(self.nodes) == len(bounds) else bounds[self.nodes]
 
     def _least(self, nodes: IntArray, window: Window, allowed: BoolArray) -> Float32Array:
@@ -356,7 +357,9 @@ def encode(window: Window, short: float, allowed: BoolArray) -> EncodedScan:
     )
 
 
-def unlike(poses: FloatArray, radius: float, turn: float, most: int | None = None) -> IntArray:
+def distinct_indices(
+    poses: FloatArray, radius: float, turn: float, most: int | None = None
+) -> IntArray:
     """Indices of poses, first come first, none of which is alike one before it."""
     from isovist.compute import select_distinct
 

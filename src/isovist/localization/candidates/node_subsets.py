@@ -11,14 +11,19 @@ import numpy as np
 
 from isovist.arrays import Float32Array, FloatArray, IntArray
 from isovist.atlas import AnyScan, Atlas, MultiMap, Window
-from isovist.localization.candidates.node_search import ENOUGH, Candidates, best_headings, unlike
+from isovist.localization.candidates.node_search import (
+    ENOUGH,
+    Candidates,
+    best_headings,
+    distinct_indices,
+)
 from isovist.localization.settings import LocalizationSettings
 
 AT_ONCE = 100_000
 """Nodes that are tried in one go: 26 MB of them in the plane."""
 
 
-def search_few(
+def search_node_subsets(
     site: MultiMap,
     numbers: Sequence[int],
     scan: AnyScan,
@@ -98,7 +103,9 @@ class _Alike:
         poses, costs = np.concatenate(self._poses), np.concatenate(self._costs)
         cheap = np.argsort(costs, kind="stable")
         for some in (cheap[: ENOUGH * most], cheap):
-            kept = some[unlike(poses[some], self._radius, self._settings.apart[0][1], most)]
+            kept = some[
+                distinct_indices(poses[some], self._radius, self._settings.apart[0][1], most)
+            ]
             if len(kept) == most or len(some) == len(cheap):
                 break
         return poses[kept], costs[kept].astype(np.float64)

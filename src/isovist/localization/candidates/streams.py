@@ -9,8 +9,8 @@ import numpy as np
 
 from isovist.arrays import FloatArray, IntArray
 from isovist.atlas import AnyScan, Atlas, SpaceAtlas
-from isovist.localization.candidates.height_slices import by_slices, nothing
-from isovist.localization.candidates.node_search import Candidates, NodeSearch, unlike
+from isovist.localization.candidates.height_slices import height_slice_candidates, nothing
+from isovist.localization.candidates.node_search import Candidates, NodeSearch, distinct_indices
 from isovist.localization.query.region import Region
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, Pose3
@@ -18,7 +18,7 @@ from isovist.sensing import CloudScan, ScanInput, ScanSequence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ManyCandidates:
+class JoinedCandidates:
     """The candidates of several scans, as poses of the last, or of both doors in space.
 
     Attributes:
@@ -30,10 +30,12 @@ class ManyCandidates:
     each: tuple[tuple[Candidates, AnyPose], ...]
     atlas: Atlas
 
-    def lead(self, pose: FloatArray, radius: float, turn: float) -> float:
+    def cost_ratio(self, pose: FloatArray, radius: float, turn: float) -> float:
         """As for one scan: the best of all, since what one scan excludes is excluded."""
         here = self.atlas.lift(pose)
-        return max(found.lead((here @ place).vector, radius, turn) for found, place in self.each)
+        return max(
+            found.cost_ratio((here @ place).vector, radius, turn) for found, place in self.each
+        )
 
 
 class ScanStream:
@@ -62,7 +64,7 @@ class ScanStream:
         """Return poses at the best nodes by every other channel."""
         return self.nodes.coarse(count)
 
-    def full(self, count: int, limit: float = np.inf) -> "Candidates | ManyCandidates":
+    def full(self, count: int, limit: float = np.inf) -> "Candidates | JoinedCandidates":
         """Return the cheapest poses of all nodes, and in 3D those that height slices give."""
         nodes = self.nodes
         found = nodes.full(count, limit)
@@ -73,11 +75,11 @@ class ScanStream:
         if self._slices is None:
             self._slices = nothing(np.inf)  # the region leaves nothing, or nothing is seen
             if len(found.poses):
-                self._slices = by_slices(
+                self._slices = height_slice_candidates(
                     atlas, nodes.scan, nodes.region, nodes.settings, thorough=True
                 )
         poses = np.concatenate([self._slices.poses, found.poses])
-        return ManyCandidates(poses, ((found, Pose3()), (self._slices, Pose3())), atlas)
+        return JoinedCandidates(poses, ((found, Pose3()), (self._slices, Pose3())), atlas)
 
 
 class SequenceStream:
@@ -105,16 +107,16 @@ class SequenceStream:
                 reach = region.grown(float(np.linalg.norm(robot.position[:2])), robot.yaw)
             self._streams.append(NodeSearch(atlas, one, reach, settings))
 
-    def coarse(self, count: int) -> ManyCandidates:
+    def coarse(self, count: int) -> JoinedCandidates:
         """Return poses at the best nodes of each scan by every other channel."""
         return self._moved([one.coarse(count) for one in self._streams])
 
-    def full(self, count: int, limit: float = np.inf) -> ManyCandidates:
+    def full(self, count: int, limit: float = np.inf) -> JoinedCandidates:
         """Return the cheapest poses of each scan.  Several scans have no one cost to limit."""
         del limit
         return self._moved([one.full(count) for one in self._streams])
 
-    def _moved(self, found: list[Candidates]) -> ManyCandidates:
+    def _moved(self, found: list[Candidates]) -> JoinedCandidates:
         """Return candidates of each scan as poses of the last, the best of each scan first."""
         atlas, scan, region = self.atlas, self.scan, self.region
         each, poses, ranks = [], [], []
@@ -126,8 +128,8 @@ class SequenceStream:
         if region is not None:
             robots = (atlas.lift(moved) @ scan.T_level_robot).vector
             moved = moved[region.holds(robots, atlas.spacing, np.pi / atlas.settings.channels)]
-        moved = moved[unlike(moved, *self.settings.candidates_apart(atlas))]
-        return ManyCandidates(moved, tuple(each), atlas)
+        moved = moved[distinct_indices(moved, *self.settings.candidates_apart(atlas))]
+        return JoinedCandidates(moved, tuple(each), atlas)
 
 
 def stream_on(

@@ -50,7 +50,7 @@ import numpy as np
 from isovist.arrays import FloatArray, IntArray
 from isovist.atlas import SearchSpace
 from isovist.localization.answer import Answer, Estimate, Estimates, Verdict
-from isovist.localization.candidates.node_search import unlike
+from isovist.localization.candidates.node_search import distinct_indices
 from isovist.localization.decision.rules import Rule, decide
 from isovist.localization.fitting.covariance import covariances, information, longest, of_robot
 from isovist.localization.reasons import Facts, Reason
@@ -101,7 +101,7 @@ def judge(
     """
     if len(fits) == 0:
         return Answer(Verdict.LOST, (Reason.NO_CANDIDATES,), ())
-    chosen = unlike(fits.poses, *settings.same)
+    chosen = distinct_indices(fits.poses, *settings.same)
     plain = fits if len(chosen) == len(fits) else fits.select(chosen)
     eased = plain.forgiven(atlas, settings)
     fits, totals = plain, totals_of(eased if counts(atlas) else plain.sums, settings)

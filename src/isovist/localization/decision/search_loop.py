@@ -17,9 +17,9 @@ import numpy as np
 from isovist.arrays import FloatArray
 from isovist.atlas import MultiMap, SearchSpace, SpaceAtlas
 from isovist.localization.answer import Answer, Verdict
-from isovist.localization.candidates.height_slices import rivals
-from isovist.localization.candidates.map_selection import FEW
-from isovist.localization.candidates.map_streams import MapCandidates, Sought, stream_of
+from isovist.localization.candidates.height_slices import competitors_of
+from isovist.localization.candidates.map_selection import MAX_UNSELECTED_MAPS
+from isovist.localization.candidates.map_streams import AnyCandidates, MultiMapCandidates, stream_of
 from isovist.localization.candidates.node_search import Candidates
 from isovist.localization.decision.judge import Search, judge
 from isovist.localization.query.search_space import Regions, SearchRegion
@@ -82,7 +82,7 @@ class Evaluation:
             self._step()
         return self.answer
 
-    def _stream(self) -> Iterator[Sought]:
+    def _stream(self) -> Iterator[AnyCandidates]:
         """Yield the candidates searched so far, of which more and more are new."""
         space, scan, settings = self.space, self.scan, self.settings
         stream = stream_of(space, scan, self.region, settings)
@@ -124,11 +124,11 @@ class Evaluation:
         fits = inside(self.space, self.scan, self.region, fits)
         self._fits = fits if self._fits is None else self._fits.joined(fits)
 
-    def _decide(self, found: Sought) -> None:
+    def _decide(self, found: AnyCandidates) -> None:
         space, scan, settings = self.space, self.scan, self.settings
         assert self._fits is not None
         apart = settings.candidates_apart(space)
-        ratio = partial(found.lead, radius=1.5 * apart[0], turn=1.5 * apart[1])
+        ratio = partial(found.cost_ratio, radius=1.5 * apart[0], turn=1.5 * apart[1])
         is_last = self._size >= self._usual or is_exhausted(found)
         self.answer = judge(space, scan, self._fits, settings, search=Search(ratio, is_last))
         answer = self.answer
@@ -136,7 +136,7 @@ class Evaluation:
             self.is_final = True
         elif answer.reasons == (Reason.SEARCH_INCOMPLETE,):
             maps = len(space.names) if isinstance(space, MultiMap) else 1
-            most = max(MORE, min(maps, FEW)) * self._usual
+            most = max(MORE, min(maps, MAX_UNSELECTED_MAPS)) * self._usual
             self.is_final = is_exhausted(found) or self._size >= most
         elif self._size or not has_rivals(space, scan, answer):  # else height slices come next
             sensor = np.asarray((answer.best.pose @ scan.T_robot_level).vector)
@@ -170,11 +170,11 @@ def without_known(poses: FloatArray, known: Sequence[FloatArray]) -> FloatArray:
     return poses[~np.isin(np.ascontiguousarray(poses).view(row), earlier).ravel()]
 
 
-def is_exhausted(found: Sought) -> bool:
+def is_exhausted(found: AnyCandidates) -> bool:
     """Return whether no pose was left out."""
     if isinstance(found, Candidates):
-        return found.left_out == np.inf and found.cut == np.inf
-    if isinstance(found, MapCandidates):
+        return found.remaining_cost == np.inf and found.remaining_coarse_cost == np.inf
+    if isinstance(found, MultiMapCandidates):
         return found.others is None and all(map(is_exhausted, found.each.values()))
     return all(is_exhausted(one) for one, _ in found.each)
 
@@ -193,13 +193,13 @@ def rivals_of(
     trusted = answer.verdict is Verdict.UNIQUE
     level = scan.T_robot_level
     poses = np.stack([(one.pose @ level).vector for one in answer.estimates])
-    return rivals(atlas, scan, region, settings, poses, trusted=trusted)
+    return competitors_of(atlas, scan, region, settings, poses, trusted=trusted)
 
 
 def cost_ratio(
     space: SearchSpace,
     scan: ScanInput,
-    candidates: Sought,
+    candidates: AnyCandidates,
     answer: Answer,
     settings: LocalizationSettings,
 ) -> float:
@@ -208,7 +208,7 @@ def cost_ratio(
         return np.inf
     sensor = (answer.best.pose @ scan.T_robot_level).vector
     radius, turn = settings.candidates_apart(space)
-    return candidates.lead(np.asarray(sensor), 1.5 * radius, 1.5 * turn)
+    return candidates.cost_ratio(np.asarray(sensor), 1.5 * radius, 1.5 * turn)
 
 
 def has_rivals(site: SearchSpace, scan: ScanInput, answer: Answer) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from isovist.arrays import FloatArray
 from isovist.atlas import SearchSpace
 from isovist.localization.answer import Estimate
-from isovist.localization.candidates.map_streams import seek
+from isovist.localization.candidates.map_streams import find_candidates
 from isovist.localization.query.search_space import SearchRegion
 from isovist.localization.reasons import Facts, Reason
 from isovist.localization.scoring.coarse_to_fine import refine_best
@@ -58,7 +58,7 @@ def doubt(
     if mediocre:
         over = scan.mirrored()
         few = fewer(settings)
-        fits = refine_best(atlas, over, seek(atlas, over, region, few).poses, few, 1)
+        fits = refine_best(atlas, over, find_candidates(atlas, over, region, few).poses, few, 1)
         if len(fits) and fits.scores[0] > best.score + turned:
             return Reason.MIRROR_FITS_BETTER, {}
     return None, {}

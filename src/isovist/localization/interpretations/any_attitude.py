@@ -23,7 +23,7 @@ from isovist.atlas import Fit, SearchSpace
 from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Estimate, Verdict
-from isovist.localization.candidates.map_streams import seek
+from isovist.localization.candidates.map_streams import find_candidates
 from isovist.localization.fitting.sequence_fit import rate
 from isovist.localization.interpretations.alternative_scans import fewer
 from isovist.localization.interpretations.levelling import FIRM, loosest
@@ -189,7 +189,7 @@ def _stance(
     """The scan with that way up, in the frame of the sensor, at a glance."""
     level, tilt = _levelled(scan, last_scan(scan).T_robot_sensor.rotation @ up)
     few = fewer(settings)
-    seeds = seek(atlas, level, region, few).poses
+    seeds = find_candidates(atlas, level, region, few).poses
     fits = refine_best(atlas, level, seeds, few, 1, tilt=True, thorough=True)
     if len(fits) == 0:
         return None

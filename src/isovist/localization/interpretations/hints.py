@@ -14,7 +14,7 @@ import numpy as np
 
 from isovist.atlas import AnyScan, MultiMap, SearchSpace
 from isovist.localization.answer import Answer, Estimate, Verdict
-from isovist.localization.candidates.map_selection import of_answer
+from isovist.localization.candidates.map_selection import maps_of_answer
 from isovist.localization.decision.search_loop import attempt
 from isovist.localization.interpretations.alternative_scans import SCALES, WIDER, margins, rescaled
 from isovist.localization.query.search_space import (
@@ -83,7 +83,7 @@ def hints(
     chosen = checked_settings(LocalizationSettings, settings)
     seen, site = join_scans(scan, motions), site_of(space)
     held = search_region(site, region)
-    here = of_answer(site, answer) if held is None else site
+    here = maps_of_answer(site, answer) if held is None else site
     if here is None:
         return ()
     site = here

@@ -4,7 +4,7 @@ import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray
 from isovist.atlas import Beams, SearchSpace
-from isovist.localization.candidates.node_search import unlike
+from isovist.localization.candidates.node_search import distinct_indices
 from isovist.localization.fitting.sequence_fit import fit_and_rate, fit_together
 from isovist.localization.query.scan_views import ManyBeams, beams_of
 from isovist.localization.scoring.hypotheses import (
@@ -97,7 +97,7 @@ def fit_roughly(
     fit, rated = fit_and_rate(atlas, few, seeds, widths, first, settings, most)
     sums = sums_of(few, *rated)
     order = np.argsort(-sums[:, 0], kind="stable")
-    order = order[unlike(fit.poses[order], *settings.apart[1])]
+    order = order[distinct_indices(fit.poses[order], *settings.apart[1])]
     return fit.poses[order], sums[order]
 
 

@@ -40,8 +40,8 @@ from isovist.compute import (
     active_backend,
 )
 from isovist.localization.settings import ProofSettings
-from isovist.localization.verification.pose_boxes import Round
-from isovist.localization.verification.upper_bounds import FRONTIERS, WALLS, Ceilings
+from isovist.localization.verification.pose_boxes import SearchLevel
+from isovist.localization.verification.upper_bounds import FRONTIERS, WALLS, UpperBoundMap
 
 UNITS = 256.0
 """Deficits are counted in parts of a nat, rounded down."""
@@ -50,7 +50,7 @@ SEEN = 8192
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Survivors:
+class RemainingBoxes:
     """Boxes that may hold a pose whose rating reaches the floor; no other pose does.
 
     Attributes:
@@ -69,7 +69,7 @@ class Survivors:
     wedges: int
 
 
-def complete(
+def search_pose_boxes(
     atlas: PlaneAtlas,
     beams: Beams,
     model: FloatArray,
@@ -79,7 +79,7 @@ def complete(
     known: FloatArray | None = None,
     yaws: FloatArray | None = None,
     seconds: float = math.inf,
-) -> Survivors:
+) -> RemainingBoxes:
     """All boxes of poses that may rate at least `floor`, in nats per beam.
 
     Args:
@@ -95,7 +95,7 @@ def complete(
         seconds: Time after which no smaller boxes are tried, and no more beams followed.
     """
     start = perf_counter()
-    ceilings, unit = Ceilings.of(atlas), atlas.world.resolution
+    ceilings, unit = UpperBoundMap.of(atlas), atlas.world.resolution
     z = np.hypot(*beams.ends.T)
     if yaws is None:
         whole = active_backend().search_boxes(
@@ -104,7 +104,7 @@ def complete(
         if whole is not None:
             return _survivors(whole, settings, unit, _tops(z, model))
     size, turns = settings.first(unit)
-    cells, heads = ceilings.squares(size).astype(np.int64), _headings(turns, yaws)
+    cells, heads = ceilings.free_squares(size).astype(np.int64), _headings(turns, yaws)
     order: IntArray | None = None
     share, lookups, wedges = 1, 0, 0
     settled: list[FloatArray] = []
@@ -113,12 +113,12 @@ def complete(
         width, turn = size / share, math.pi / turns
         tables, tops = deficits_of(z, model, 0.5 * width * unit, turn, unit)
         spare = float(tops.sum() - floor * len(z))
-        told = Round(ceilings, beams.ends / unit, width, 2.0 * turn, tables, spare * UNITS)
+        told = SearchLevel(ceilings, beams.ends / unit, width, 2.0 * turn, tables, spare * UNITS)
         if order is None:
-            order = told.telling(cells, heads)
-            alive = told.everywhere(cells, heads, order)
+            order = told.beam_order(cells, heads)
+            alive = told.bound_all(cells, heads, order)
         else:
-            alive = told.among(cells, heads, order)
+            alive = told.bound_boxes(cells, heads, order)
         cells, heads, lookups = alive.cells, alive.heads, lookups + alive.lookups
         followed, narrow = True, width * unit <= settings.see
         found = None  # what will not be told of boxes need not be made
@@ -142,14 +142,16 @@ def complete(
         if done or late or 8 * len(cells) > settings.most:
             if found is None:
                 found = _rows(cells, heads, alive.deficits, width, turn, tops)
-            return Survivors(np.concatenate([*settled, found]), len(found), done, lookups, wedges)
+            return RemainingBoxes(
+                np.concatenate([*settled, found]), len(found), done, lookups, wedges
+            )
         size, share = (size // 2, share) if size > 1 else (1, 2 * share)
         cells, heads = children(cells, heads, turned=yaws is None, share=share)
         turns *= 2 if yaws is None else 1  # headings that were asked for are narrow enough
         if share == 1:
-            held = ceilings.stands(cells, size)
+            held = ceilings.has_free_cell(cells, size)
             cells, heads = cells[held], heads[held]
-    return Survivors(np.concatenate([np.empty((0, 6)), *settled]), 0, True, lookups, wedges)
+    return RemainingBoxes(np.concatenate([np.empty((0, 6)), *settled]), 0, True, lookups, wedges)
 
 
 def _headings(turns: int, yaws: FloatArray | None) -> IntArray:
@@ -179,7 +181,7 @@ def _request(
     until: float,
 ) -> BoxSearchRequest:
     """Return what a backend needs to search in one piece."""
-    ceilings, unit = Ceilings.of(atlas), atlas.world.resolution
+    ceilings, unit = UpperBoundMap.of(atlas), atlas.world.resolution
     z, sizes = np.hypot(*beams.ends.T), sizes_of(settings, unit)
     tops = _tops(z, model)
     margins = [taken_off(z, 0.5 * width * unit, math.pi / turns, unit) for width, turns in sizes]
@@ -190,8 +192,8 @@ def _request(
         ),
         BoxSearchBeams(beams.ends, model, tops, _behind(z, model, tops)),
         BoxSearchRounds(
-            ceilings.squares(int(sizes[0].width)),
-            tuple(ceilings.standing(int(w) // 2) if w > 1 else None for w, _ in sizes),
+            ceilings.free_squares(int(sizes[0].width)),
+            tuple(ceilings.free_mask(int(w) // 2) if w > 1 else None for w, _ in sizes),
             tuple(sizes), np.stack(margins), sum(w * unit > settings.see for w, _ in sizes),
         ),
         BoxSearchLimits(
@@ -202,7 +204,7 @@ def _request(
 
 def _survivors(
     result: BoxSearchResult, settings: ProofSettings, unit: float, tops: FloatArray
-) -> Survivors:
+) -> RemainingBoxes:
     """Return the boxes that a backend could not drop."""
 
     def rows(boxes: IntArray, size: tuple[float, float]) -> FloatArray:
@@ -213,7 +215,7 @@ def _survivors(
     found = rows(result.boxes, sizes[len(result.inside) - 1])
     found[:, 5] = np.minimum(found[:, 5], tops.mean() - result.deficits / len(tops))
     boxes = np.concatenate([*settled, found])
-    return Survivors(boxes, len(found), result.is_complete, result.lookups, result.wedges)
+    return RemainingBoxes(boxes, len(found), result.is_complete, result.lookups, result.wedges)
 
 
 def _rows(
@@ -224,7 +226,7 @@ def _rows(
     turn: float,
     tops: FloatArray,
 ) -> FloatArray:
-    """Boxes as `Survivors` wants them."""
+    """Boxes as `RemainingBoxes` wants them."""
     rows = np.empty((len(cells), 6))
     rows[:, :2] = (cells + 0.5) * width
     rows[:, 2] = (heads + 0.5) * 2.0 * turn
@@ -280,7 +282,7 @@ def _tops(z: FloatArray, model: FloatArray) -> FloatArray:
 
 def _see(
     atlas: PlaneAtlas,
-    ceilings: Ceilings,
+    ceilings: UpperBoundMap,
     beams: Beams,
     model: FloatArray,
     boxes: FloatArray,

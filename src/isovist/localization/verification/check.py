@@ -26,9 +26,9 @@ from isovist.compute import single_threaded
 from isovist.errors import InputError
 from isovist.localization.advice import advice
 from isovist.localization.answer import Answer, Estimate, Verdict
-from isovist.localization.candidates.coarse_search import glance
-from isovist.localization.candidates.map_streams import seek
-from isovist.localization.candidates.node_search import unlike
+from isovist.localization.candidates.coarse_search import coarse_candidates
+from isovist.localization.candidates.map_streams import find_candidates
+from isovist.localization.candidates.node_search import distinct_indices
 from isovist.localization.decision.judge import judge
 from isovist.localization.fitting.final_fit import settled
 from isovist.localization.kernels import compile_kernels
@@ -203,7 +203,11 @@ def _judged(
 
     compared = judged(nearby=False)
     if compared.verdict != "disagrees" or compared.fit is None or thorough:
-        found = seek(site, scan, None, settings).poses if thorough else glance(site, scan, settings)
+        found = (
+            find_candidates(site, scan, None, settings).poses
+            if thorough
+            else coarse_candidates(site, scan, settings)
+        )
         fits = _with(site, few, many, fits, found, settings, thorough)
         compared = judged(nearby=False)
     # What places gain nearby seldom settles what their fits leave open, and takes longest.
@@ -295,12 +299,12 @@ def _fitted(
     poses, _ = _by_few(
         site, few, claim.stated + _neighbours(claim, settings, site.diagonal), settings
     )
-    poses = poses[unlike(poses, *settings.apart[1], KEPT[0])]
+    poses = poses[distinct_indices(poses, *settings.apart[1], KEPT[0])]
     stated = claim.stated[None]
     fits = refit(site, many, np.concatenate([stated, poses]), settings, tilt=False)
     ratings, kinds = site.rate(many, stated, settings.model)
     stands = Fits(fits.fit.select(np.arange(1)), many, ratings, kinds)
-    return fits.select(unlike(fits.poses, *settings.same)), stands
+    return fits.select(distinct_indices(fits.poses, *settings.same)), stands
 
 
 def _with(
@@ -318,10 +322,10 @@ def _with(
     maps = len(site.names) if isinstance(site, MultiMap) else 1
     most = near + KEPT[1] * maps
     most = settings.share(site, settings.keep[0][1]) if thorough else most
-    tried = unlike(poses, *settings.apart[1], most)
+    tried = distinct_indices(poses, *settings.apart[1], most)
     tried = tried[(tried >= near) & (scores[tried] >= scores.max() - HOPELESS)]
     fits = fits.joined(refit(site, many, poses[tried], settings, tilt=False))
-    return fits.select(unlike(fits.poses, *settings.same))
+    return fits.select(distinct_indices(fits.poses, *settings.same))
 
 
 def _by_few(

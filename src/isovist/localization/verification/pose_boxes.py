@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from isovist.arrays import FloatArray, IntArray
 from isovist.compute import BoundRequest, active_backend
 from isovist.localization.candidates.height_slices import tasks_of
-from isovist.localization.verification.upper_bounds import Ceilings
+from isovist.localization.verification.upper_bounds import UpperBoundMap
 
 BATCH = 1 << 20
 """Boxes of a first round that are listed at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Alive:
+class OpenBoxes:
     """Boxes that may hold a place, heading after heading.
 
     Attributes:
@@ -37,7 +37,7 @@ class Alive:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Round:
+class SearchLevel:
     """Boxes of one size.
 
     Attributes:
@@ -49,14 +49,14 @@ class Round:
         budget: Largest deficit that is good enough.
     """
 
-    ceilings: Ceilings
+    ceilings: UpperBoundMap
     ends: FloatArray
     width: float
     step: float
     tables: NDArray[np.uint16]
     budget: float
 
-    def telling(self, squares: IntArray, heads: IntArray) -> IntArray:
+    def beam_order(self, squares: IntArray, heads: IntArray) -> IntArray:
         """An order of the beams in which a sample of boxes is dropped early, shape (m,).
 
         Each next beam is the one that costs the sample's remaining boxes most.
@@ -86,8 +86,8 @@ class Round:
         late = late[np.argsort(-cost.sum(axis=0)[late])]
         return np.append(np.array(chosen, dtype=np.int64), late)
 
-    def everywhere(self, squares: IntArray, heads: IntArray, order: IntArray) -> Alive:
-        """All squares, as `Ceilings.squares` gives them, at each of some headings."""
+    def bound_all(self, squares: IntArray, heads: IntArray, order: IntArray) -> OpenBoxes:
+        """All squares, as `UpperBoundMap.squares` gives them, at each of some headings."""
         places, parts = self._places(squares)
         offsets = self._offsets(heads, np.broadcast_to(parts[:1], (len(heads), 2)))
         count, found, lookups = len(squares), [], 0
@@ -102,9 +102,9 @@ class Round:
             found.append((square, some[head], sums[alive]))
             lookups += looked
         alive, turned, sums = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return Alive(squares[alive], turned, sums, lookups)
+        return OpenBoxes(squares[alive], turned, sums, lookups)
 
-    def among(self, cells: IntArray, heads: IntArray, order: IntArray) -> Alive:
+    def bound_boxes(self, cells: IntArray, heads: IntArray, order: IntArray) -> OpenBoxes:
         """Some squares at a heading each, heading after heading."""
         places, parts = self._places(cells)
         # Those that follow each other with one heading and middles that lie alike are a group.
@@ -115,7 +115,7 @@ class Round:
         tasks = tasks_of(np.cumsum(new) - 1)
         sums, lookups = self._bound(tasks, places, offsets, order)
         alive = np.flatnonzero(sums >= 0)
-        return Alive(cells[alive], heads[alive], sums[alive], lookups)
+        return OpenBoxes(cells[alive], heads[alive], sums[alive], lookups)
 
     def _places(self, cells: IntArray) -> tuple[NDArray[np.int32], FloatArray]:
         """Cells that hold the middles of squares, and where in them these lie, shapes (n, 2)."""

@@ -13,17 +13,17 @@ from isovist.arrays import FloatArray, readonly
 from isovist.atlas import AnyScan, Atlas, PlaneAtlas, max_intensity_rating
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Proof, Verdict
-from isovist.localization.candidates.node_search import unlike
+from isovist.localization.candidates.node_search import distinct_indices
 from isovist.localization.query.region import Region
 from isovist.localization.settings import LocalizationSettings, ProofSettings
-from isovist.localization.verification.branch_and_bound import Survivors, complete
+from isovist.localization.verification.branch_and_bound import RemainingBoxes, search_pose_boxes
 from isovist.poses import wrap_angle
 
 IN_SPACE = "A proof is for maps of the plane; this atlas is in space."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Findings:
+class ProofResult:
     """A proof, and the places outside the answer's neighbourhood that are worth a fit."""
 
     proof: Proof
@@ -37,7 +37,7 @@ def prove(
     region: Region | None,
     settings: LocalizationSettings,
     limits: ProofSettings,
-) -> Findings:
+) -> ProofResult:
     """Search the whole map for poses that explain the scan about as well as the best estimate.
 
     Args:
@@ -68,7 +68,7 @@ def prove(
     unit = atlas.world.resolution
     near, turn = settings.same
     at = atlas.to_cells(sensor[None])[0]
-    found = complete(
+    found = search_pose_boxes(
         atlas, beams, atlas.model(settings.model), floor, limits,
         known=np.array([*at, near / unit, turn]), seconds=limits.seconds,
     )  # fmt: skip
@@ -97,11 +97,13 @@ def prove(
     elsewhere = found.boxes[len(found.boxes) - found.open :]
     best = elsewhere[np.argsort(-elsewhere[:, 5], kind="stable")][:, :3]
     places = atlas.from_cells(best)
-    chosen = unlike(places, *settings.apart[1], settings.seeds[1])
-    return Findings(proof, places[chosen])
+    chosen = distinct_indices(places, *settings.apart[1], settings.seeds[1])
+    return ProofResult(proof, places[chosen])
 
 
-def _allowed(atlas: PlaneAtlas, scan: AnyScan, found: Survivors, region: Region) -> Survivors:
+def _allowed(
+    atlas: PlaneAtlas, scan: AnyScan, found: RemainingBoxes, region: Region
+) -> RemainingBoxes:
     """Those boxes from some pose of which the robot is in the region."""
     robots = (atlas.lift(atlas.from_cells(found.boxes[:, :3])) @ scan.T_level_robot).vector
     half, turn = found.boxes[:, 3:5].max(axis=0, initial=0.0)
@@ -112,7 +114,9 @@ def _allowed(atlas: PlaneAtlas, scan: AnyScan, found: Survivors, region: Region)
     return replace(found, boxes=boxes, open=int(held[len(held) - found.open :].sum()))
 
 
-def _regions(atlas: PlaneAtlas, found: Survivors, settings: LocalizationSettings) -> FloatArray:
+def _regions(
+    atlas: PlaneAtlas, found: RemainingBoxes, settings: LocalizationSettings
+) -> FloatArray:
     """Discs of poses of the sensor that hold all boxes: (x, y, yaw, radius, turn), in m and rad.
 
     Boxes in the place that is known share the first disc; those elsewhere share one where they

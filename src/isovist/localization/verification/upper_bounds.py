@@ -29,7 +29,7 @@ RIM = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ceilings:
+class UpperBoundMap:
     """A map as bounds want it.
 
     Attributes:
@@ -50,7 +50,7 @@ class Ceilings:
 
     @staticmethod
     @once_for_each
-    def of(atlas: PlaneAtlas) -> "Ceilings":
+    def of(atlas: PlaneAtlas) -> "UpperBoundMap":
         """Those of an atlas; made once for each."""
         from scipy.ndimage import binary_dilation
 
@@ -67,12 +67,12 @@ class Ceilings:
         # A ray enters a cell at its rim, √½ from its middle.
         _, dark = _classes(enterable, unit, FRONTIERS)
         codes = near * np.uint8(len(FRONTIERS)) + dark
-        return Ceilings(
-            readonly(codes), pad, free, bits_of(clear == Cell.OCCUPIED, fill=False),
-            bits_of(clear == Cell.UNKNOWN, fill=True),
+        return UpperBoundMap(
+            readonly(codes), pad, free, pack_lines(clear == Cell.OCCUPIED, fill=False),
+            pack_lines(clear == Cell.UNKNOWN, fill=True),
         )  # fmt: skip
 
-    def standing(self, size: int) -> BoolArray:
+    def free_mask(self, size: int) -> BoolArray:
         """Which squares of `size` cells hold a free one."""
         if size in self.seen:
             return self.seen[size]
@@ -82,18 +82,18 @@ class Ceilings:
         held = padded.reshape(rows // size, size, columns // size, size).any(axis=(1, 3))
         return self.seen.setdefault(size, readonly(np.asarray(held)))
 
-    def stands(self, squares: IntArray, size: int) -> BoolArray:
+    def has_free_cell(self, squares: IntArray, size: int) -> BoolArray:
         """Whether squares, column and row, hold a free cell; quarters may lie beyond the map."""
-        held = self.standing(size)
+        held = self.free_mask(size)
         rows, columns = held.shape
         beyond = np.pad(held, ((0, 1), (0, 1))).ravel()
         row, column = np.minimum(squares[:, 1], rows), np.minimum(squares[:, 0], columns)
         return beyond[row * (columns + 1) + column]
 
-    def squares(self, size: int) -> NDArray[np.int32]:
+    def free_squares(self, size: int) -> NDArray[np.int32]:
         """Column and row of these."""
         if -size not in self.seen:
-            found = np.argwhere(self.standing(size))[:, ::-1].astype(np.int32)
+            found = np.argwhere(self.free_mask(size))[:, ::-1].astype(np.int32)
             self.seen[-size] = readonly(np.ascontiguousarray(found))
         return self.seen[-size]
 
@@ -115,7 +115,7 @@ def _classes(met: BoolArray, unit: float, edges: FloatArray) -> list[NDArray[np.
     ]  # fmt: skip
 
 
-def bits_of(mask: BoolArray, *, fill: bool) -> tuple[NDArray[np.uint64], ...]:
+def pack_lines(mask: BoolArray, *, fill: bool) -> tuple[NDArray[np.uint64], ...]:
     """Columns from the left and from the right, rows from below and from above, as words.
 
     Bits beyond the map are `fill`, and so is the last word, which windows may touch.
