@@ -21,7 +21,7 @@ import numpy as np
 from isovist.atlas.build import build
 from isovist.evaluation.protocols import carmen_trials
 from isovist.io.logs.carmen import read_carmen
-from isovist.localization import Verdict, check, is_same
+from isovist.localization import Verdict, check, is_same_place
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose
@@ -67,7 +67,7 @@ def ask(path: Path, count: int | None) -> tuple[Counts, list[tuple[float, float]
             asked += [
                 ("rivals", scan, e.pose)
                 for e in places
-                if isinstance(e.pose, Pose) and not is_same(e.pose, truth, USUAL)
+                if isinstance(e.pose, Pose) and not is_same_place(e.pose, truth, USUAL)
             ]
     for kind, scan, pose in asked:  # one after the other, as a watchdog asks
         clock = perf_counter(), process_time()

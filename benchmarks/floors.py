@@ -24,7 +24,7 @@ from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
 from isovist.evaluation.protocols import map_of
 from isovist.io.logs.carmen import read_carmen
-from isovist.localization import Answer, Verdict, is_same
+from isovist.localization import Answer, Verdict, is_same_place
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.surfaces.segment_map import SegmentMap
@@ -75,7 +75,7 @@ class Tally:
 def right(answer: Answer, name: str | None, truth: Pose) -> bool:
     """Whether the best place is the true one."""
     best = answer.best
-    near = best is not None and is_same(best.pose, truth, LocalizationSettings())
+    near = best is not None and is_same_place(best.pose, truth, LocalizationSettings())
     return near and answer.map == name
 
 

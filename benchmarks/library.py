@@ -29,7 +29,7 @@ from isovist.atlas.build import build
 from isovist.atlas.data.store import write_atlas
 from isovist.atlas.library import Library, read_library
 from isovist.atlas.multimap import MultiMap
-from isovist.localization import Answer, Verdict, site_of
+from isovist.localization import Answer, Verdict, search_space_of
 from isovist.localization.candidates.map_selection import CoarseBounds, MapSelection
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
@@ -74,7 +74,7 @@ def measure(library: Library, scans: int) -> bool:
     """Print the rows; whether the bar of the right floor is met."""
     names, settings = list(library), LocalizationSettings()
     start = process_time(), perf_counter()
-    site, kept = site_of(library), CoarseBounds.of(library).bounds.table.nbytes
+    site, kept = search_space_of(library), CoarseBounds.of(library).bounds.table.nbytes
     print(
         f"{len(names)} floors, made ready once in {perf_counter() - start[1]:.1f} s (CPU "
         f"{process_time() - start[0]:.1f} s); {kept / 2**20:.0f} MiB are kept of them, open "

@@ -19,7 +19,7 @@ from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.build import build
 from isovist.evaluation.protocols import Trial, carmen_trials
 from isovist.io.logs.carmen import read_carmen
-from isovist.localization import Hint, Verdict, hints, is_same
+from isovist.localization import Hint, Verdict, hints, is_same_place
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
 
@@ -62,7 +62,7 @@ def row(atlas: Atlas, trials: list[Trial], misuse: Misuse) -> str:
     for trial in trials:
         scan = misuse.spoil(trial.scan())
         answer = locate(atlas, scan)
-        good = answer.best is not None and is_same(answer.best.pose, trial.truth, settings)
+        good = answer.best is not None and is_same_place(answer.best.pose, trial.truth, settings)
         sure = answer.verdict is Verdict.UNIQUE
         given = hints(atlas, scan, answer)
         unique, right, wrong = unique + sure, right + good, wrong + (sure and not good)

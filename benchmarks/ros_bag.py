@@ -20,7 +20,7 @@ from isovist.apps.ros.parameters import Parameters
 from isovist.atlas.build import build
 from isovist.io.bags import read_messages, time_of
 from isovist.io.maps.read import read_map
-from isovist.localization import is_same
+from isovist.localization import is_same_place
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose, pose_error
 
@@ -54,7 +54,7 @@ def main() -> None:
         if abs(truth["nav_t"][k] - time_of(message.header)) > LATE:
             continue
         pose, there = pose_of(message)[0], Pose.from_vector(truth["nav_pose"][k]) @ MOUNT.inverse
-        wrong += not is_same(pose, there, LocalizationSettings())
+        wrong += not is_same_place(pose, there, LocalizationSettings())
         errors.append(pose_error(pose, there))
     metres, turns = np.median(errors, axis=0)
     print(

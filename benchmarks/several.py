@@ -22,7 +22,7 @@ from isovist.arrays import IntArray
 from isovist.atlas.build import build
 from isovist.evaluation.protocols import map_of
 from isovist.io.logs.carmen import read_carmen
-from isovist.localization import Answer, Verdict, is_same
+from isovist.localization import Answer, Verdict, is_same_place
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose, pose_error
@@ -49,7 +49,7 @@ class Row:
         """Count one answer."""
         unique = answer.verdict is Verdict.UNIQUE
         best = answer.best
-        right = best is not None and is_same(best.pose, truth, LocalizationSettings())
+        right = best is not None and is_same_place(best.pose, truth, LocalizationSettings())
         self.right += right
         self.unique += unique
         self.wrong += unique and not right

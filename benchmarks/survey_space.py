@@ -22,7 +22,7 @@ from isovist.arrays import IntArray
 from isovist.atlas.build import build
 from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.errors import InputError
-from isovist.localization import Answer, Verdict, is_same
+from isovist.localization import Answer, Verdict, is_same_place
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose3
@@ -54,7 +54,7 @@ class Row:
         self.asked += 1
         self.unique += said
         self.predicted += chance
-        self.wrong += said and best is not None and not is_same(best.pose, truth, USUAL)
+        self.wrong += said and best is not None and not is_same_place(best.pose, truth, USUAL)
         self.listed += alias and not said
 
 
@@ -79,7 +79,7 @@ def tells(found: Survey, node: int, truth: Pose3, answer: Answer) -> bool:
     itself = np.hypot(*(alias - found.places[node, :2])) < SURVEYING.aliases.min_distance_m
     for estimate in answer.estimates:
         near = np.hypot(*(estimate.pose.position[:2] - alias)) <= SURVEYING.aliases.min_distance_m
-        if near and not (itself and is_same(estimate.pose, truth, USUAL)):
+        if near and not (itself and is_same_place(estimate.pose, truth, USUAL)):
             return True
     return False
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.worlds.tower import tower
 from isovist.atlas.build import build
-from isovist.localization import Verdict, is_same
+from isovist.localization import Verdict, is_same_place
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.grid3d.building_floors import building_floors
@@ -50,7 +50,7 @@ def main() -> None:
         if answer.verdict is Verdict.UNIQUE and answer.best is not None:
             unique += 1
             wrong_storey += not here
-            wrong += not (here and is_same(answer.best.pose, truth, LocalizationSettings()))
+            wrong += not (here and is_same_place(answer.best.pose, truth, LocalizationSettings()))
     print(f"walls shared two by two: {min(alike):.0%} to {max(alike):.0%}")
     print(
         f"{given.scans} scans: {storey} on the right storey, {unique} unique, of which "

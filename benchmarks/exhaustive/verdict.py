@@ -28,12 +28,12 @@ from benchmarks.exhaustive.search import Worth, boxes
 from isovist.arrays import FloatArray
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.errors import InputError
-from isovist.localization import Answer, Verdict, chances_of, judge
+from isovist.localization import Answer, Verdict, decide, probabilities
 from isovist.localization.candidates.node_search import distinct_indices
 from isovist.localization.reasons import Reason
 from isovist.localization.scoring.coarse_to_fine import refit
 from isovist.localization.scoring.hypotheses import Fits
-from isovist.localization.scoring.likelihood_climb import polish
+from isovist.localization.scoring.likelihood_climb import climb_likelihood
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose
 from isovist.sensing.scan import Scan
@@ -147,14 +147,14 @@ class _Look:
     def _ranked(self, fits: Fits) -> tuple[Fits, FloatArray]:
         """Places as `judge` ranks them, and what each is worth."""
         worth = fits.worth(self.atlas, self.settings)
-        _, totals = polish(self.atlas, fits, self.settings, worth)
+        _, totals = climb_likelihood(self.atlas, fits, self.settings, worth)
         order = np.argsort(-totals, kind="stable")
         return fits.select(order), totals[order]
 
     def rated(self, fits: Fits) -> tuple[float, float]:
         """Probability of the best place, and how far its mean rating is ahead."""
         ranked, totals = self._ranked(fits)
-        chances = chances_of(totals, len(fits.beams.columns), self.settings)
+        chances = probabilities(totals, len(fits.beams.columns), self.settings)
         others = ranked.scores[1:]
         return float(chances[0]), float(ranked.scores[0] - others.max(initial=-math.inf))
 
@@ -169,7 +169,7 @@ class _Look:
         if len(fits) == 0:
             return Rating(unique)
         pose = self.atlas.lift(self._ranked(fits)[0].poses[:1]) @ self.scan.T_level_robot
-        judged = judge(self.atlas, self.scan, fits, self.settings).verdict
+        judged = decide(self.atlas, self.scan, fits, self.settings).verdict
         return Rating(unique, pose[0], *self.rated(fits), len(fits), judged)
 
 

@@ -17,10 +17,10 @@ from isovist import Answer, Cell, Estimate, LocalizationSettings, OccupancyMap, 
 from isovist.localization import (
     Fits,
     UpperBoundMap,
-    chances_of,
+    climb_likelihood,
     distinct_indices,
-    is_same,
-    polish,
+    is_same_place,
+    probabilities,
     refit,
 )
 
@@ -78,9 +78,9 @@ def plainly(atlas, scan):
     ratings = np.mean(atlas.rate(beams, poses, USUAL.model)[0], axis=1)
     fits = refit(atlas, beams, poses[np.argsort(-ratings, kind="stable")[:2000]], USUAL, tilt=False)
     fits = fits.select(distinct_indices(fits.poses, *USUAL.same))
-    _, totals = polish(atlas, fits, USUAL, fits.worth(atlas, USUAL))
+    _, totals = climb_likelihood(atlas, fits, USUAL, fits.worth(atlas, USUAL))
     order = np.argsort(-totals, kind="stable")
-    chance, scores = chances_of(totals[order], len(beams.columns), USUAL)[0], fits.scores[order]
+    chance, scores = probabilities(totals[order], len(beams.columns), USUAL)[0], fits.scores[order]
     unique = chance >= USUAL.sure[2] and scores[0] - scores[1:].max() >= USUAL.refuted[1]
     return unique, atlas.lift(fits.poses[order[:1]])[0], chance
 
@@ -94,8 +94,8 @@ def test_the_rating_is_that_of_place_after_place_and_heading_after_heading(kind,
     assert (told.ahead >= USUAL.refuted[1]) is unique
     assert (iv.locate(atlas, scan).verdict is Verdict.UNIQUE) == unique
     if unique:
-        assert is_same(told.pose, TRUTH, USUAL)
-        assert is_same(told.pose, plain[1], USUAL)
+        assert is_same_place(told.pose, TRUTH, USUAL)
+        assert is_same_place(told.pose, plain[1], USUAL)
         assert told.judged is Verdict.UNIQUE
     else:
         assert told.probability < 0.9
@@ -107,7 +107,7 @@ def test_poses_that_are_known_change_nothing(known):
     atlas, scan, plain = rated("lopsided")
     told = rate_everywhere(atlas, scan, np.array([known]))
     assert told.unique is plain.unique is True
-    assert is_same(told.pose, plain.pose, USUAL)
+    assert is_same_place(told.pose, plain.pose, USUAL)
     assert told.probability == pytest.approx(plain.probability, abs=1e-3)
 
 

@@ -5,12 +5,12 @@ import numpy as np
 import isovist as iv
 from isovist.localization import (
     NodeSearch,
-    beams_of,
+    decide,
     distinct_indices,
     find_candidates,
-    judge,
     refit,
-    site_of,
+    search_space_of,
+    select_beams,
 )
 from isovist.localization.scoring.coarse_to_fine import refine
 from isovist.sensing import merge
@@ -28,12 +28,12 @@ def candidates(atlas, scan, settings=USUAL, region=None, *, is_full=False, only=
 
 def sought(maps, scan, settings=USUAL, **how):
     """What the search of one map or of several finds, for one scan or several."""
-    return find_candidates(site_of(maps), scan, None, settings, **how)
+    return find_candidates(search_space_of(maps), scan, None, settings, **how)
 
 
 def beams(atlas, scan, thin=USUAL.beams[1]):
     """Beams of one scan or of several."""
-    return beams_of(atlas, scan, thin, USUAL.block)
+    return select_beams(atlas, scan, thin, USUAL.block)
 
 
 def fits_of(atlas, scan):
@@ -61,5 +61,5 @@ def merged(scans):
 def reported_sigma(atlas, scan, pose):
     """Standard deviation along the worst axis that an answer at a pose would report, in m."""
     fits, _ = refine(atlas, scan, np.asarray(pose.vector)[None], USUAL)
-    C = judge(atlas, scan, fits, USUAL).best.covariance
+    C = decide(atlas, scan, fits, USUAL).best.covariance
     return np.sqrt(np.linalg.eigvalsh(C[:2, :2])[-1])

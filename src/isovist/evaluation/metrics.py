@@ -15,7 +15,7 @@ import numpy as np
 from isovist.arrays import FloatArray
 from isovist.atlas import AnyScan, Atlas
 from isovist.evaluation.settings import PROTOCOL
-from isovist.localization import Answer, LocalizationSettings, Verdict, radius
+from isovist.localization import Answer, LocalizationSettings, Verdict, ellipse_radius
 from isovist.poses import AnyPose, pose_error
 
 LEVELS = (0.5, 0.68, 0.95)
@@ -171,7 +171,7 @@ def calibration(outcomes: Sequence[Outcome]) -> Reliability:
         if in_bin.any():
             means = float(probability[in_bin].mean()), float(right[in_bin].mean())
             rows.append([low, high, float(in_bin.sum()), *means])
-    ellipses = {f"{level:g}": _mean(mahalanobis <= radius(level) ** 2) for level in LEVELS}
+    ellipses = {f"{level:g}": _mean(mahalanobis <= ellipse_radius(level) ** 2) for level in LEVELS}
     return {"ellipses": ellipses, "probabilities": rows}
 
 

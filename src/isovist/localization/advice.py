@@ -111,13 +111,13 @@ SENTENCES: dict[Reason, Callable[[Facts], str]] = {
         f"{math.degrees(facts['rotation']):.1f}° from the pose."
     ),
 }
-ADDED = (Reason.SEVERAL_MAPS, Reason.MAPS_NOT_SEARCHED)
+ADDITIONAL_REASONS = (Reason.SEVERAL_MAPS, Reason.MAPS_NOT_SEARCHED)
 """Reasons that are said besides the one that decides."""
 
 
 def advice(reasons: Sequence[Reason], facts: Facts) -> str:
     """Say what decides, what else a reader should know, and what to do about it."""
-    said = [reasons[0], *(reason for reason in reasons[1:] if reason in ADDED)]
+    said = [reasons[0], *(reason for reason in reasons[1:] if reason in ADDITIONAL_REASONS)]
     return " ".join([*(SENTENCES[reason](facts) for reason in said), *remarks(facts)])
 
 

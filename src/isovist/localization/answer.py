@@ -16,7 +16,7 @@ from isovist.poses import COORDINATES, AnyPose, Pose3, wrap_angle
 from isovist.renamed import accept_old_names
 
 ROS_ORDER = ("x", "y", "z", "roll", "pitch", "yaw")
-TAILS = 2.5, 0.41
+STUDENT_TAILS = 2.5, 0.41
 """ν and the share of the covariance of Student's law for the errors of positions: where the map is
 bent they are large though the scan fits.  Fitted to right answers on both splits of six logs."""
 
@@ -60,7 +60,7 @@ class Estimate:
         and 95 %.
         """
         values, vectors = np.linalg.eigh(self.covariance[:2, :2])
-        half = radius(level) * np.sqrt(np.maximum(values, 0.0))
+        half = ellipse_radius(level) * np.sqrt(np.maximum(values, 0.0))
         return float(half[1]), float(half[0]), float(np.arctan2(vectors[1, 1], vectors[0, 1]))
 
     @property
@@ -135,11 +135,11 @@ class Estimates(Sequence[Estimate]):
         return Estimates, (self.poses, self.covariances, self.told)
 
 
-def radius(level: float) -> float:
+def ellipse_radius(level: float) -> float:
     """Of the ellipse that holds a share of the positions, in standard deviations."""
     if not 0.0 < level < 1.0:
         raise InputError.about("level", f"must be a share between 0 and 1, got {level:g}.")
-    nu, share = TAILS
+    nu, share = STUDENT_TAILS
     return float(np.sqrt(share * nu * np.expm1(-2.0 / nu * np.log1p(-level))))
 
 
@@ -223,7 +223,7 @@ class Answer:
         """Estimates travel side by side, in a fraction of the time that they take one by one."""
         estimates = Estimates.of(self.estimates) if self.estimates else ()
         rest = self.timing_ms, self.certificate, self.proof, self.frame, self.facts
-        return _arrived, (self.verdict.value, tuple(map(str, self.reasons)), estimates, *rest)
+        return _unpickle, (self.verdict.value, tuple(map(str, self.reasons)), estimates, *rest)
 
     @property
     def advice(self) -> str:
@@ -251,12 +251,12 @@ class Answer:
         return tuple(estimate for estimate in self.estimates[1:] if not estimate.refuted)
 
 
-def _arrived(verdict: str, reasons: Sequence[str], *rest: Any) -> Answer:
+def _unpickle(verdict: str, reasons: Sequence[str], *rest: Any) -> Answer:
     """Make an answer of what `Answer.__reduce__` gives."""
     return Answer(Verdict(verdict), tuple(map(Reason, reasons)), *rest)
 
 
-def is_same(a: AnyPose, b: AnyPose, settings: LocalizationSettings) -> bool:
+def is_same_place(a: AnyPose, b: AnyPose, settings: LocalizationSettings) -> bool:
     """Whether two poses are of one place: near enough for an answer to be right."""
     near, turned = settings.same
     gap = float(np.hypot(a.x - b.x, a.y - b.y))

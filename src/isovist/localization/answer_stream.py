@@ -7,7 +7,7 @@ from isovist.compute import use_backend
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
 from isovist.localization.locate import locate
-from isovist.localization.query.search_space import AnyMaps, site_of
+from isovist.localization.query.search_space import AnyMaps, search_space_of
 from isovist.sensing import ScanSequence
 
 
@@ -42,7 +42,7 @@ def asking(
     """`locate` with the number of the scan in its errors; arguments are those of `locate`."""
     with use_backend(how.get("backend")) as active:  # type: ignore[arg-type]
         how["backend"] = active.name  # which threads do not know by themselves
-    site = site_of(space) if isinstance(space, Mapping) else space
+    site = search_space_of(space) if isinstance(space, Mapping) else space
 
     def ask(number: int, scan: AnyScan | ScanSequence) -> Answer:
         try:

@@ -13,18 +13,18 @@ from isovist.compute import use_backend
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.candidates.map_selection import MapSelection, mark_unsearched_maps
-from isovist.localization.decision.judge import judge
+from isovist.localization.decision.judge import decide
 from isovist.localization.decision.search_loop import Evaluation, attempt, evaluate, inside
-from isovist.localization.fitting.covariance import longest
-from isovist.localization.fitting.final_fit import settle
-from isovist.localization.interpretations.alternative_scans import doubt
+from isovist.localization.fitting.covariance import major_axis
+from isovist.localization.fitting.final_fit import refit_answer
+from isovist.localization.interpretations.alternative_scans import find_better_alternative
 from isovist.localization.interpretations.any_attitude import (
     STEPS,
     check_attitude,
-    in_any_attitude,
-    of_robot,
+    from_level_robot,
+    locate_in_any_attitude,
 )
-from isovist.localization.interpretations.levelling import upright
+from isovist.localization.interpretations.levelling import resolve_tilt
 from isovist.localization.kernels import compile_kernels
 from isovist.localization.query.region import Region
 from isovist.localization.query.search_space import (
@@ -32,10 +32,10 @@ from isovist.localization.query.search_space import (
     AnyRegion,
     Regions,
     SearchRegion,
+    answer_in_map_frames,
     frame_of,
     search_region,
-    site_of,
-    told,
+    search_space_of,
 )
 from isovist.localization.reasons import Facts, Reason
 from isovist.localization.scoring.coarse_to_fine import refine, refit
@@ -138,7 +138,7 @@ def _located(
             "`build` makes an atlas of a map, `read_scan` a scan of a file.",
         )
     seen = join_scans(scan, motions, drift)
-    site = site_of(space)
+    site = search_space_of(space)
     held_to = search_region(site, region)
     if budget_s is not None and not budget_s >= 0.0:
         raise InputError.about("budget_s", f"must be a time in s, 0 or more, got {budget_s:g}.")
@@ -177,13 +177,13 @@ def _located(
 
         def ask(one: ScanInput, leans: bool, first: Evaluation | None) -> Answer:
             answer = (first or look(one, leans)).run()
-            return settle(maps, one, answer, held_to, chosen, as_told)
+            return refit_answer(maps, one, answer, held_to, chosen, as_told)
 
         if any_attitude:
             level = partial(ask, leans=True, first=None)
-            answer, held, turned = in_any_attitude(site, held, held_to, level, chosen)
+            answer, held, turned = locate_in_any_attitude(site, held, held_to, level, chosen)
         else:
-            answer, held = upright(site, held, tilt, ask, look, chosen)
+            answer, held = resolve_tilt(site, held, tilt, ask, look, chosen)
     if choice is not None and not whole:
         assert isinstance(site, MultiMap)
         answer = mark_unsearched_maps(answer, len(site.names), len(choice.order))
@@ -192,9 +192,9 @@ def _located(
         answer = _proved(site, last_scan(held), held_to, answer, chosen, tilt, budget_s)
     if answer.verdict is Verdict.UNIQUE:
         answer = _doubted(site, held, answer, held_to, chosen)
-    answer = told(site, answer)
+    answer = answer_in_map_frames(site, answer)
     if turned is not None:
-        answer = of_robot(answer, turned)
+        answer = from_level_robot(answer, turned)
     if since is not None:
         answer = _carried(answer, since, Drift() if drift is None else drift, chosen)
     return answer if answer.frame == frame else replace(answer, frame=frame)
@@ -258,7 +258,7 @@ def _proved(
         poses = np.concatenate([np.stack([pose.vector for pose in known]), new.poses])
         fits = refit(atlas, new.beams, poses, settings, tilt=tilt)
         fits = inside(atlas, scan, region, fits)
-        again = judge(atlas, scan, fits, settings)
+        again = decide(atlas, scan, fits, settings)
         if answer.verdict is Verdict.UNIQUE or again.verdict is not Verdict.UNIQUE:
             answer = replace(again, timing_ms=answer.timing_ms)
     spent = 1e3 * (perf_counter() - start)
@@ -277,7 +277,7 @@ def _doubted(
     """A unique answer, or what is left of it when the scan would fit better twisted."""
     start = perf_counter()
     assert answer.best is not None
-    reason, facts = doubt(atlas, scan, answer.best, region, settings)
+    reason, facts = find_better_alternative(atlas, scan, answer.best, region, settings)
     if reason is not None:
         proof = None if answer.proof is None else replace(answer.proof, unique=False)
         facts = {**answer.facts, **facts}
@@ -308,7 +308,7 @@ def _carried(
     answer = replace(answer, estimates=tuple(estimates))
     if answer.best is None or answer.verdict is not Verdict.UNIQUE:
         return answer
-    std = float(np.sqrt(longest(answer.best.covariance)[0]))
+    std = float(np.sqrt(major_axis(answer.best.covariance)[0]))
     if std <= settings.loose:
         return answer
     facts: Facts = {**answer.facts, "position_std": std}
@@ -324,7 +324,7 @@ def preview(
     A place is called unique only where `locate` would look no closer; that the scan may be mirrored
     or of another size is not tried (`twists`).
     """
-    site, chosen = site_of(atlas), checked_settings(LocalizationSettings, settings)
+    site, chosen = search_space_of(atlas), checked_settings(LocalizationSettings, settings)
     site.check(scan)
     held, frame = scan.within(site.diagonal), frame_of(scan)
     if held is None:
@@ -333,4 +333,4 @@ def preview(
     answer = attempt(site, held, None, chosen)
     if answer.reasons == (Reason.SEARCH_INCOMPLETE,):
         answer = replace(answer, reasons=(Reason.FIRST_SEARCH_ONLY,))
-    return replace(told(site, answer), frame=frame)
+    return replace(answer_in_map_frames(site, answer), frame=frame)

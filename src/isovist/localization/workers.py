@@ -21,7 +21,7 @@ from isovist.atlas import AnyScan, SearchSpace
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
 from isovist.localization.answer_stream import each_answer
-from isovist.localization.query.search_space import AnyMaps, site_of
+from isovist.localization.query.search_space import AnyMaps, search_space_of
 from isovist.sensing import ScanSequence
 
 TOGETHER = 32
@@ -159,7 +159,7 @@ class Workers:
             raise InputError.about("Workers", f"need an atlas, got {type(atlas).__name__}.")
         check_workers(count)
         self.atlas, self.count = atlas, count
-        self._given = pickle.dumps(site_of(atlas), PROTOCOL)
+        self._given = pickle.dumps(search_space_of(atlas), PROTOCOL)
         self._each = [Worker(self._given) for _ in range(count)]
         self._free, self._lock, self._closed = SimpleQueue[int](), Lock(), False
         for number in ASKED * list(range(count)):

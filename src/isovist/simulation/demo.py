@@ -6,7 +6,7 @@ import numpy as np
 
 from isovist.atlas import Atlas
 from isovist.atlas.build import build
-from isovist.localization import Answer, LocalizationSettings, is_same
+from isovist.localization import Answer, LocalizationSettings, is_same_place
 from isovist.localization.locate import locate
 from isovist.maps import Map, MeshMap, SegmentMap
 from isovist.poses import AnyPose, Pose, Pose3, pose_error
@@ -46,7 +46,7 @@ class Demonstration:
     def right(self) -> bool:
         """True if the best estimate is at the true pose."""
         best = self.answer.best
-        return best is not None and is_same(best.pose, self.truth, LocalizationSettings())
+        return best is not None and is_same_place(best.pose, self.truth, LocalizationSettings())
 
 
 def demonstrate(seed: int = 0) -> Demonstration:

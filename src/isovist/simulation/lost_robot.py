@@ -10,7 +10,7 @@ from isovist.atlas import Atlas, bare_walls
 from isovist.errors import InputError
 from isovist.exploration import Ground, Proposal, Rule
 from isovist.exploration.propose import propose
-from isovist.localization import Verdict, is_same
+from isovist.localization import Verdict, is_same_place
 from isovist.poses import Pose
 from isovist.renamed import accept_old_names
 from isovist.sensing import Drift, Lidar, Placement, SpinningLidar, random_scans
@@ -115,7 +115,7 @@ def explore(
         )
     best = robot.steps[-1].belief.best
     pose = None if best is None else Pose.from_vector(best.pose.vector[:3])
-    is_right = pose is not None and is_same(pose, robot.truth, robot.tracker.localization)
+    is_right = pose is not None and is_same_place(pose, robot.truth, robot.tracker.localization)
     right = robot.is_unique and is_right
     return Run(rule, tuple(robot.steps), robot.distance, robot.is_unique, right)
 

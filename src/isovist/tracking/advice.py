@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from isovist.localization import ADDED, SENTENCES, Facts, Reason
+from isovist.localization import ADDITIONAL_REASONS, SENTENCES, Facts, Reason
 
 
 def _compared(facts: Facts) -> str:
@@ -40,5 +40,5 @@ ON_THE_WAY: dict[Reason, Callable[[Facts], str]] = {
 
 def advice(reasons: Sequence[Reason], facts: Facts) -> str:
     """Say what decides, what else a reader should know, and what to do about it."""
-    said = [reasons[0], *(reason for reason in reasons[1:] if reason in ADDED)]
+    said = [reasons[0], *(reason for reason in reasons[1:] if reason in ADDITIONAL_REASONS)]
     return " ".join(ON_THE_WAY[reason](facts) for reason in said)

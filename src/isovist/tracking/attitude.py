@@ -18,16 +18,16 @@ import numpy as np
 from isovist.arrays import FloatArray
 from isovist.atlas import AnyScan, SearchSpace
 from isovist.localization import (
-    ASKED,
+    MAX_ATTITUDES,
+    AttitudeHypothesis,
     LocalizationSettings,
     SearchRegion,
-    Stance,
     all_up_directions,
-    by_coordinate,
-    held,
-    of_robot,
-    stances,
-    tilt_of,
+    as_level_robot,
+    attitude_hypotheses,
+    coordinate_vector,
+    levelling_tilt,
+    to_robot_frame,
 )
 from isovist.poses import AnyPose, Pose3
 from isovist.sensing import MIN_TILT, CloudScan, up_directions
@@ -49,7 +49,7 @@ def tilt_by(mount: AnyPose) -> Pose3:
 
 def levelled(scan: AnyScan, tilt: Pose3) -> tuple[CloudScan, AnyPose]:
     """The scan of the level robot by A of (1), and T_robot_level."""
-    level = held(scan, tilt)
+    level = as_level_robot(scan, tilt)
     return level, tilt.inverse @ mount_of(level)
 
 
@@ -67,7 +67,7 @@ def followed(tilt: Pose3, ups: FloatArray) -> Pose3:
     """
     lean = np.arccos(np.clip(tilt.rotation[2] @ ups[0], -1.0, 1.0))
     if lean > MIN_TILT:
-        tilt = tilt_of(tilt.rotation @ ups[0]) @ tilt
+        tilt = levelling_tilt(tilt.rotation @ ups[0]) @ tilt
     if np.abs(ups @ tilt.rotation[0]).max() <= STRAIGHT:
         return tilt
     ways = np.concatenate([ups, np.eye(3)])  # robots are put on their sides, too
@@ -98,17 +98,17 @@ def find(
         settings: How to look.
         all_round: Whether ways all round are tried where no plane gives one that explains the scan.
     """
-    robot = held(scan, tilt_by(mount).inverse)
+    robot = as_level_robot(scan, tilt_by(mount).inverse)
     ways = _ways(site, robot, region, settings, all_round)
     parts = []
-    for way in ways[:ASKED]:
+    for way in ways[:MAX_ATTITUDES]:
         assert isinstance(way.scan, CloudScan)
         poses, spreads, scores = fit(way.scan)
         T_way_level = way.scan.T_level_robot @ way.tilt @ mount
-        places, spreads = of_robot(site, T_way_level, poses, spreads)
+        places, spreads = to_robot_frame(site, T_way_level, poses, spreads)
         parts.append((np.reshape(places.vector, (-1, 6)), spreads, scores))
-    for way in ways[ASKED:]:
-        spread = np.diag(np.square(by_coordinate(*tight, 6)))
+    for way in ways[MAX_ATTITUDES:]:
+        spread = np.diag(np.square(coordinate_vector(*tight, 6)))
         place = (way.pose @ mount).vector
         parts.append((place[None], spread[None], np.array([way.score])))
     if not parts:
@@ -124,13 +124,13 @@ def _ways(
     region: SearchRegion,
     settings: LocalizationSettings,
     all_round: bool,
-) -> list[Stance]:
-    ways = stances(site, scan, region, up_directions(scan), settings)
+) -> list[AttitudeHypothesis]:
+    ways = attitude_hypotheses(site, scan, region, up_directions(scan), settings)
     if all_round and not _best(ways) >= settings.poor[0]:
-        more = stances(site, scan, region, all_up_directions(), settings)
+        more = attitude_hypotheses(site, scan, region, all_up_directions(), settings)
         ways = more if _best(more) > _best(ways) else ways
     return ways
 
 
-def _best(ways: list[Stance]) -> float:
+def _best(ways: list[AttitudeHypothesis]) -> float:
     return ways[0].score if ways else -np.inf

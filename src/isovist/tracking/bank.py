@@ -22,10 +22,10 @@ import numpy as np
 from isovist.arrays import BoolArray, FloatArray, IntArray
 from isovist.atlas import Beams, SearchSpace
 from isovist.localization import (
-    HELD,
+    RANGE_BIAS_PRIOR,
     Fits,
     LocalizationSettings,
-    by_coordinate,
+    coordinate_vector,
     covariances,
     distinct_indices,
     information,
@@ -240,7 +240,7 @@ class Bank:
             twin.known = turn @ twin.known @ turn.T
             frame.append(twin)
         said = last.again()
-        loose = np.diag(np.square(by_coordinate(*self.settings.tight, n)))
+        loose = np.diag(np.square(coordinate_vector(*self.settings.tight, n)))
         began = (way @ lift(self.before[0][index])).vector
         wide = turn @ self.before[1][index] @ turn.T + loose
         poses, spreads = self.compare(said, began, wide, 1.0)
@@ -317,7 +317,8 @@ class Bank:
         if n == 3:
             fit = atlas.fit(beams, poses, np.concatenate([coarse, fine]), n)
         else:  # wide steps would take the height from whatever stands in the way
-            fit = atlas.fit(beams, atlas.fit(beams, poses, coarse, 3).poses, fine, n, held=HELD)
+            start = atlas.fit(beams, poses, coarse, 3).poses
+            fit = atlas.fit(beams, start, fine, n, held=RANGE_BIAS_PRIOR)
         step = _wrapped(fit.poses - poses)[:, :n]
         known = information(fit, beams.blocks, atlas.cell(fit.poses), settings)
         R = covariances(known, settings)

@@ -6,7 +6,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from isovist.atlas import AnyScan, SearchSpace
-from isovist.localization import Estimate, Facts, LocalizationSettings, Reason, Rule, Verdict, named
+from isovist.localization import (
+    Estimate,
+    Facts,
+    LocalizationSettings,
+    Reason,
+    Rule,
+    Verdict,
+    estimates_in_map_frames,
+)
 from isovist.renamed import accept_old_names
 from isovist.sensing import CloudScan
 from isovist.tracking.advice import advice
@@ -54,7 +62,7 @@ class Belief:
 
     def told(self, site: SearchSpace) -> "Belief":
         """As a user wants it: each pose in the frame of its own map, with its name."""
-        return replace(self, estimates=named(site, self.estimates))
+        return replace(self, estimates=estimates_in_map_frames(site, self.estimates))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,13 @@ from isovist.localization import (
     LocalizationSettings,
     SearchRegion,
     Verdict,
-    by_coordinate,
+    coordinate_vector,
     cost_ratio,
     covariances,
+    decide,
     find_candidates,
     has_rivals,
     information,
-    judge,
     refine_best,
     rivals_of,
 )
@@ -76,7 +76,7 @@ class Finder:
         fits = fits.select(self._hopeful(fits.scores))
         known = information(fits.fit, fits.beams.blocks, self.site.cell(fits.poses), settings)
         spreads = covariances(known, settings)
-        tight = by_coordinate(*self.settings.tight, spreads.shape[-1])
+        tight = coordinate_vector(*self.settings.tight, spreads.shape[-1])
         return fits.poses, spreads + np.diag(np.square(tight)), fits.scores
 
     def _closer(
@@ -87,7 +87,7 @@ class Finder:
         On streets descriptors, which see the cars, miss the place of one scan in five.
         """
         site, settings = self.site, self.localization
-        answer = judge(site, scan, fits, settings.careful(), nearby=False)
+        answer = decide(site, scan, fits, settings.careful(), nearby=False)
         ratio = cost_ratio(site, scan, seeds, answer, settings)
         if answer.verdict is Verdict.UNIQUE and ratio >= settings.lead:
             return None

@@ -9,7 +9,7 @@ import numpy as np
 from isovist.arrays import FloatArray, IntArray
 from isovist.atlas import AnyScan, SearchSpace
 from isovist.errors import InputError
-from isovist.localization import by_coordinate, of_robot
+from isovist.localization import coordinate_vector, to_robot_frame
 from isovist.poses import AnyPose, Pose, Pose3, part_of, way_of
 from isovist.sensing import DEFAULT_ELAPSED, Drift
 from isovist.tracking.attitude import followed, levelled, tilt_by, ups_by
@@ -180,6 +180,6 @@ class Moving:
 
     def _robots(self, index: IntArray) -> tuple[AnyPose, FloatArray]:
         """T_world_robot of places, and covariances with what the map has wrong."""
-        bent = np.diag(np.square(by_coordinate(*self.settings.bent, self.bank.shape[1])))
+        bent = np.diag(np.square(coordinate_vector(*self.settings.bent, self.bank.shape[1])))
         spreads = self.bank.spreads[index] + bent
-        return of_robot(self.site, self._mount.inverse, self.bank.poses[index], spreads)
+        return to_robot_frame(self.site, self._mount.inverse, self.bank.poses[index], spreads)

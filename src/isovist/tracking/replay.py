@@ -11,7 +11,7 @@ import numpy as np
 
 from isovist.arrays import FloatArray
 from isovist.atlas import AnyScan, Atlas
-from isovist.localization import AnyMaps, LocalizationSettings, Verdict, is_same
+from isovist.localization import AnyMaps, LocalizationSettings, Verdict, is_same_place
 from isovist.poses import AnyPose, wrap_angle
 from isovist.sensing import CloudLog, Log
 
@@ -80,7 +80,7 @@ class Update:
         best = self.belief.best
         if not self.unique or self.truth is None or best is None:
             return False
-        return not is_same(best.pose, self.truth, LocalizationSettings())
+        return not is_same_place(best.pose, self.truth, LocalizationSettings())
 
     @property
     def covered(self) -> bool:

@@ -20,7 +20,7 @@ from isovist.localization import (
     Region,
     Regions,
     SearchRegion,
-    site_of,
+    search_space_of,
 )
 from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing import Drift, Scan, StationaryScans, merge
@@ -117,7 +117,7 @@ def from_state(kind: "type[Tracker]", atlas: AnyMaps, state: dict[str, Any]) -> 
                 code="invalid_file",
                 field="state",
             )
-        if state["atlas"] != fingerprint(site_of(atlas)):
+        if state["atlas"] != fingerprint(search_space_of(atlas)):
             raise InputError(
                 "The state is of a tracker on another map.", code="conflict", field="state"
             )

@@ -28,13 +28,13 @@ from isovist.localization import (
     Reason,
     SearchRegion,
     Verdict,
-    around,
+    apply_rules,
+    as_level_robot,
     check_attitude,
-    decide,
-    held,
-    of_robot,
+    region_around,
     search_region,
-    site_of,
+    search_space_of,
+    to_robot_frame,
 )
 from isovist.poses import AnyPose, Pose
 from isovist.renamed import accept_old_names, moved
@@ -99,7 +99,7 @@ class Tracker(Moving):
                 "Build one of the map: Tracker(build(world)).",
                 field="space",
             )
-        site = site_of(space)
+        site = search_space_of(space)
         site.fitted(tilt)
         followed_by = checked_settings(TrackingSettings, settings)
         super().__init__(site, drift, followed_by, any_attitude)
@@ -383,7 +383,7 @@ class Tracker(Moving):
         """
         bank, frame = self.bank, self.bank.frames[-1]
         robot = self.site.lift(bank.poses[0]) @ scan.T_level_robot  # in any attitude a level one
-        near, loose = self._find(scan, around(self.site, robot, *self.settings.slipped))
+        near, loose = self._find(scan, region_around(self.site, robot, *self.settings.slipped))
         if len(near) == 0:
             return -np.inf
         said = frame.again()
@@ -423,8 +423,8 @@ class Tracker(Moving):
         """Have the last frame level by the first of the places just found, and these in it."""
         before, tilt = self._mount, tilt_by(self._mount)
         wanted = followed(tilt, ups_by(self.site, poses, before))
-        seen, self._mount = levelled(held(scan, tilt.inverse), wanted)
-        places, spreads = of_robot(self.site, before.inverse @ self._mount, poses, spreads)
+        seen, self._mount = levelled(as_level_robot(scan, tilt.inverse), wanted)
+        places, spreads = to_robot_frame(self.site, before.inverse @ self._mount, poses, spreads)
         last, sensor = self.bank.frames.pop(), self._sensor
         assert self._odometry is not None  # as there is a frame
         self._sensor = self._odometry @ self._mount
@@ -469,7 +469,7 @@ class Tracker(Moving):
         facts = facts_of(bank, int((~refuted).sum()), maps)
         is_new = not (self._settled or lasting or at_once.all())
         evidence = Evidence(facts, recent, self._shaken, is_new, self.localization)
-        verdict, reasons = decide(RULES, evidence)
+        verdict, reasons = apply_rules(RULES, evidence)
         bank.select(keep)
         if verdict is Verdict.UNIQUE and not self._settled:
             self._settled, self._usual = True, float(score[0])

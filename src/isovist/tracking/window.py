@@ -12,7 +12,7 @@ import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray
 from isovist.atlas import AnyScan
-from isovist.localization import Answer, Verdict, attempt, is_same
+from isovist.localization import Answer, Verdict, attempt, is_same_place
 from isovist.poses import Pose
 from isovist.sensing import MIN_RETURNS, CloudScan, Scan, join_scans
 from isovist.tracking.bank import Bank, Frame
@@ -64,13 +64,13 @@ def settle(bank: Bank, rule: Rule) -> bool:
     if answer is None or answer.best is None or len(answer.rivals) == settings.listed - 1:
         return False
     first = bank.atlas.lift(bank.poses[0])
-    if answer.verdict is Verdict.LOST or not is_same(answer.best.pose, first, settings):
+    if answer.verdict is Verdict.LOST or not is_same_place(answer.best.pose, first, settings):
         return False
     if answer.rivals:
         poses = np.stack([rival.pose.vector for rival in answer.rivals])
         bank.add(poses, np.stack([rival.covariance for rival in answer.rivals]))
         bank.sort()
-    if not is_same(first, bank.atlas.lift(bank.poses[0]), settings):
+    if not is_same_place(first, bank.atlas.lift(bank.poses[0]), settings):
         return False
     agreement, margin = settings.refuted[:2]
     t, d = bank.margins(FRAMES)

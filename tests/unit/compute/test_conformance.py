@@ -29,7 +29,7 @@ from isovist.compute import (
     heaviest,
     use_backend,
 )
-from isovist.localization import encode, far
+from isovist.localization import encode, see_through_settings
 from isovist.maps import (
     Ending,
     RangeSum,
@@ -200,7 +200,7 @@ def test_align_and_score_is_both_one_after_the_other(backend, random, count):
         atlas.wall_distance, beams.ends / UNIT, beams.sigmas, np.array([8.0, 4.0]), 0.02, poses
     )
     usual = LocalizationSettings()
-    models = tuple(atlas.model(model) for model in (usual.model, far(usual).model))
+    models = tuple(atlas.model(model) for model in (usual.model, see_through_settings(usual).model))
     scored = backend.align_and_score(
         AlignAndScoreRequest(align, world, models, beams.ends, beams.sigmas, count)
     )

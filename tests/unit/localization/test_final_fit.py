@@ -11,8 +11,20 @@ from tests.support.reference_space import LIDAR, at, house, house_atlas
 from tests.support.worlds import tilt_between
 
 import isovist as iv
-from isovist.localization import covariances, even_beams, information, last_fit, refit, slid
-from isovist.localization.fitting.final_fit import HELD, RESTS, SHARP, settle
+from isovist.localization import (
+    covariances,
+    final_fit,
+    information,
+    refit,
+    uniform_beams,
+    widen_along_weak_axis,
+)
+from isovist.localization.fitting.final_fit import (
+    MIN_STEP,
+    RANGE_BIAS_PRIOR,
+    STEP_FACTOR,
+    refit_answer,
+)
 
 TRUTH = at(5.0, 0.0, 0.7)
 
@@ -47,7 +59,7 @@ def test_every_cube_that_holds_returns_has_the_one_nearest_to_its_middle():
 @pytest.mark.parametrize("fitted", [4, 6])
 def test_a_place_is_drawn_to_where_the_scan_was_taken(fitted):
     off = at(5.06, 0.0, 0.72)
-    told = settle(house_atlas(), seen(), answer_at(off, fitted=fitted), None, USUAL)
+    told = refit_answer(house_atlas(), seen(), answer_at(off, fitted=fitted), None, USUAL)
     for estimate in told.estimates:
         away = estimate.pose.position - TRUTH.position
         assert np.hypot(*away[:2]) < 0.01
@@ -62,8 +74,8 @@ def test_a_place_is_drawn_to_where_the_scan_was_taken(fitted):
 def test_a_fit_that_would_rest_half_way_begins_from_the_attitude_that_was_told_too():
     steep = iv.CloudScan(seen().points, roll=0.4, pitch=0.4)
     off = iv.Pose3(5.0, 0.0, 0.7, TRUTH.z, 0.4, 0.4)
-    ways = settle(house_atlas(), steep, answer_at(off), None, USUAL, told=seen()).estimates[0]
-    alone = settle(house_atlas(), steep, answer_at(off), None, USUAL).estimates[0]
+    ways = refit_answer(house_atlas(), steep, answer_at(off), None, USUAL, told=seen()).estimates[0]
+    alone = refit_answer(house_atlas(), steep, answer_at(off), None, USUAL).estimates[0]
     assert tilt_between(ways.pose, TRUTH) < 1.0
     assert tilt_between(alone.pose, TRUTH) > 1.0
 
@@ -77,7 +89,7 @@ def test_what_was_refuted_or_would_leave_the_prior_or_its_place_stays():
         (False, here, USUAL, [True, True]),
         (False, None, narrow, [True, True]),
     ):
-        told = settle(atlas, scan, answer_at(off, refuted=refuted), prior, settings)
+        told = refit_answer(atlas, scan, answer_at(off, refuted=refuted), prior, settings)
         assert [one.pose == off for one in told.estimates] == stays
 
 
@@ -86,12 +98,12 @@ def test_a_fit_of_the_attitude_goes_on_until_it_rests(roll):
     truth = at(5.0, 0.0, 0.7, roll=roll, pitch=0.03)
     scan = iv.CloudScan(LIDAR.scan(house(), truth, np.random.default_rng(4)).points)
     atlas = house_atlas()
-    beams, widths = even_beams(atlas, scan, USUAL), USUAL.fine_widths(atlas)
+    beams, widths = uniform_beams(atlas, scan, USUAL), USUAL.fine_widths(atlas)
     level = np.atleast_2d(at(5.0, 0.0, 0.7).vector)
-    once = atlas.fit(beams, level, widths, 6, held=HELD)
-    fit, _ = last_fit(atlas, scan, level, 6, USUAL)
-    again = atlas.fit(beams, fit.poses, SHARP * widths, 6, held=HELD)
-    assert np.abs(again.poses - fit.poses).max() < 10.0 * RESTS
+    once = atlas.fit(beams, level, widths, 6, held=RANGE_BIAS_PRIOR)
+    fit, _ = final_fit(atlas, scan, level, 6, USUAL)
+    again = atlas.fit(beams, fit.poses, STEP_FACTOR * widths, 6, held=RANGE_BIAS_PRIOR)
+    assert np.abs(again.poses - fit.poses).max() < 10.0 * MIN_STEP
     off = [tilt_between(iv.Pose3.from_vector(one.poses[0]), truth) for one in (once, fit)]
     assert off[1] < 0.15 < off[0]
 
@@ -100,7 +112,7 @@ def test_a_fit_of_the_attitude_goes_on_until_it_rests(roll):
 def test_locate_ends_with_the_last_fit():
     atlas, scan = house_atlas(), seen()
     start = np.atleast_2d(iv.locate(atlas, scan, tilt=True).best.pose.vector)
-    again = last_fit(atlas, scan, start, 6, USUAL)[0].poses[0]
+    again = final_fit(atlas, scan, start, 6, USUAL)[0].poses[0]
     other = refit(atlas, atlas.beams(scan, USUAL.beams[1], USUAL.block), start, USUAL, tilt=True)
     assert np.linalg.norm(again - start) < 0.2 * np.linalg.norm(other.poses[0] - start)
 
@@ -135,7 +147,8 @@ def case(dimension, room):
     fits = fits_at(atlas, scan, [pose @ scan.T_level_robot.inverse])
     known = information(fits.fit, fits.beams.blocks, atlas.cell(fits.poses), USUAL)
     before = covariances(known, USUAL)[0]
-    return atlas, scan, before, slid(atlas, fits.beams, fits.poses[0], before, USUAL)
+    after = widen_along_weak_axis(atlas, fits.beams, fits.poses[0], before, USUAL)
+    return atlas, scan, before, after
 
 
 @pytest.mark.parametrize("dimension", [2, 3])

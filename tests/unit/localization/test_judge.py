@@ -17,16 +17,16 @@ from isovist.localization import (
     RULES,
     Evidence,
     Fits,
-    chances_of,
+    apply_rules,
+    climb_likelihood,
     decide,
-    judge,
-    polish,
+    ellipse_radius,
+    group_ratings,
+    is_refuted,
+    log_likelihoods,
     preview,
-    radius,
+    probabilities,
     refine_best,
-    refuted,
-    totals_of,
-    witnesses_of,
 )
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
@@ -59,14 +59,14 @@ GOOD = {
     ],
 )  # fmt: skip
 def test_the_first_rule_that_applies_decides(facts, score, none, verdict, reasons):
-    told = decide(RULES, Evidence(GOOD | facts, score, none, USUAL))
+    told = apply_rules(RULES, Evidence(GOOD | facts, score, none, USUAL))
     assert told == (verdict, tuple(reasons.split()))
 
 
 @BOTH
 def test_an_answer_has_the_facts_of_its_places(site):
     answer = site.asked_alike()[1]
-    assert decide(RULES, Evidence(answer.facts, answer.best.score, answer.none, USUAL)) == (
+    assert apply_rules(RULES, Evidence(answer.facts, answer.best.score, answer.none, USUAL)) == (
         answer.verdict, answer.reasons,
     )  # fmt: skip
     best, facts = answer.best, answer.facts
@@ -94,7 +94,7 @@ def test_contenders_are_rated_where_they_are_worth_most(site):
     reached = fits.worth(atlas, USUAL)
     fits = shifted(atlas, fits, slice(None), (0.06, -0.04, 0.02))
     before = fits.worth(atlas, USUAL)
-    best, after = polish(atlas, fits, replace(USUAL, nearby=(0.05, 0.012, 60.0)), before)
+    best, after = climb_likelihood(atlas, fits, replace(USUAL, nearby=(0.05, 0.012, 60.0)), before)
     assert (after >= before).all()
     near = before >= before.max() - 60.0
     assert 2 <= near.sum() < len(near)
@@ -110,10 +110,10 @@ def test_rivals_are_refuted_by_the_fits_as_they_are(site):
     """What a rival gains nearby makes it likelier, and does not make it one that is left."""
     scan, atlas = site.look(site.lonely, world=site.twins, seed=6), site.twin_atlas
     fits = fits_at(atlas, scan, (site.lonely, site.twin))
-    assert not judge(atlas, scan, fits, USUAL).estimates[1].refuted
+    assert not decide(atlas, scan, fits, USUAL).estimates[1].refuted
     fits = shifted(atlas, fits, 1, (0.1, -0.08, 0.03))
     wide = replace(USUAL, nearby=(0.05, 0.012, 1e3))
-    stays, gains = (judge(atlas, scan, fits, wide, nearby=nearby) for nearby in (False, True))
+    stays, gains = (decide(atlas, scan, fits, wide, nearby=nearby) for nearby in (False, True))
     assert stays.estimates[1].refuted
     assert gains.estimates[1].refuted
     assert gains.estimates[1].probability > stays.estimates[1].probability
@@ -123,7 +123,7 @@ def test_rivals_are_refuted_by_the_fits_as_they_are(site):
 def test_a_search_that_left_much_out_asks_for_more_agreement(site):
     scan = site.look(site.places[0])
     fits = fits_of(site.atlas, scan)
-    told = witnesses_of(fits.forgiven(site.atlas, USUAL))
+    told = group_ratings(fits.forgiven(site.atlas, USUAL))
     delta = told[0] - told[1:]
     spoken = (delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + 0.05) * fits.inliers[0]).min()
     verdicts = []
@@ -131,7 +131,7 @@ def test_a_search_that_left_much_out_asks_for_more_agreement(site):
         asked = replace(
             USUAL, lead=1.0, stop=1e9, refuted=(spoken / times, *USUAL.refuted[1:3], 0.0)
         )
-        at_last = judge(site.atlas, scan, fits, asked, nearby=False)
+        at_last = decide(site.atlas, scan, fits, asked, nearby=False)
         verdicts.append((preview(site.atlas, scan, settings=asked).verdict, at_last.verdict))
     assert verdicts == [("unique",) * 2, ("ambiguous", "unique"), ("ambiguous",) * 2]
 
@@ -148,7 +148,7 @@ def test_the_place_with_the_highest_mean_rating_is_listed(site):
     assert np.argsort(-told.totals(USUAL)).tolist() == [0, 1, 2, 3, 4]
     assert told.scores.argmax() == 4
     for most, expected in ((5, [0, 1, 2, 3, 4]), (3, [0, 1, 4]), (1, [0])):
-        answer = judge(site.atlas, scan, told, replace(USUAL, listed=most), nearby=False)
+        answer = decide(site.atlas, scan, told, replace(USUAL, listed=most), nearby=False)
         assert [e.score for e in answer.estimates] == pytest.approx(told.scores[expected])
         rows = [site.atlas.lift(told.poses[[k]])[0] for k in expected]
         assert all(near(e.pose, p, 1e-6, 1e-4) for e, p in zip(answer.estimates, rows, strict=True))
@@ -159,17 +159,17 @@ def test_the_place_with_the_highest_mean_rating_is_listed(site):
 def test_a_rival_must_be_worse_in_more_than_one_block():
     blocks = np.array([[4.0] * 8, [4.0] * 7 + [-4.0], [3.0] * 8])
     scores = blocks.mean(axis=1)
-    np.testing.assert_array_equal(refuted(blocks, scores, 1.0, USUAL), [False, True])
-    np.testing.assert_array_equal(refuted(blocks, scores, 0.3, USUAL), [False, False])
+    np.testing.assert_array_equal(is_refuted(blocks, scores, 1.0, USUAL), [False, True])
+    np.testing.assert_array_equal(is_refuted(blocks, scores, 0.3, USUAL), [False, False])
 
 
 def test_chances_are_those_of_the_equation_and_none_has_its_share():
     totals = np.array([100.0, 98.0, 60.0])
-    chances = chances_of(totals, 18, USUAL)
+    chances = probabilities(totals, 18, USUAL)
     weights = np.exp(0.5 * (np.append(totals, 18 * 2.9) - 100.0))
     assert chances == pytest.approx(weights / weights.sum(), rel=1e-12)
-    assert chances_of(np.array([0.0]), 18, USUAL)[-1] > 0.99999
-    assert chances_of(np.array([1e4, -1e4]), 18, USUAL).tolist() == [1.0, 0.0, 0.0]
+    assert probabilities(np.array([0.0]), 18, USUAL)[-1] > 0.99999
+    assert probabilities(np.array([1e4, -1e4]), 18, USUAL).tolist() == [1.0, 0.0, 0.0]
 
 
 @BOTH
@@ -188,8 +188,8 @@ def test_a_place_is_worth_what_its_beams_are(site):
         np.testing.assert_allclose(told.scores, told.ratings.mean(axis=1, dtype=float), rtol=1e-12)
         np.testing.assert_allclose(told.witnesses, witnesses, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(told.totals(settings), totals, rtol=1e-9, atol=1e-9)
-        np.testing.assert_array_equal(totals_of(told.sums, settings), told.totals(settings))
-    assert totals_of(np.empty((0, 10)), USUAL).shape == (0,)
+        np.testing.assert_array_equal(log_likelihoods(told.sums, settings), told.totals(settings))
+    assert log_likelihoods(np.empty((0, 10)), USUAL).shape == (0,)
 
 
 @BOTH
@@ -248,17 +248,18 @@ def test_ellipses_follow_the_covariance_and_their_law():
     covariance[:2, :2] = axes @ np.diag([0.09, 0.01]) @ axes.T
     estimate = iv.Estimate(iv.Pose(), covariance, 1.0, 1.0, 4.0)
     longer, shorter, angle = estimate.ellipse(0.68)
-    assert (longer, shorter) == pytest.approx((0.3 * radius(0.68), 0.1 * radius(0.68)))
+    radius = ellipse_radius(0.68)
+    assert (longer, shorter) == pytest.approx((0.3 * radius, 0.1 * radius))
     assert angle % np.pi == pytest.approx(turn)
     # Student's law with ν = 2.5 in the plane, drawn by hand: a share of 0.41 of the covariance.
     rng = np.random.default_rng(1)
     drawn = rng.normal(size=(200_000, 2)) * np.sqrt(2.5 / rng.chisquare(2.5, 200_000))[:, None]
     away = np.sqrt(0.41) * np.hypot(*drawn.T)
     for level in (0.5, 0.68, 0.95):
-        assert (away <= radius(level)).mean() == pytest.approx(level, abs=0.004)
+        assert (away <= ellipse_radius(level)).mean() == pytest.approx(level, abs=0.004)
     for wrong in (0.0, 1.0, 95.0, np.nan):
         with refused("level"):
-            radius(wrong)
+            ellipse_radius(wrong)
 
 
 @pytest.mark.slow

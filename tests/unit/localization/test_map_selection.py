@@ -20,7 +20,7 @@ from isovist.localization import (
     MapSelection,
     best_headings,
     search_node_subsets,
-    site_of,
+    search_space_of,
 )
 from isovist.poses import wrap_angle
 
@@ -108,7 +108,7 @@ def test_what_is_left_out_costs_at_least_what_is_said(site, tried, shelf, monkey
     """Whether two maps are tried at a time or all, the right one comes first."""
     count_as_large(monkeypatch, tried=tried)
     library = shelf(site)
-    chosen = MapSelection.of(site_of(library), site.look(site.places[0]), USUAL)
+    chosen = MapSelection.of(search_space_of(library), site.look(site.places[0]), USUAL)
     assert chosen.site.names[chosen.order[0]] == "second"
     assert sorted(chosen.order) == [0, 1, 2]
     for limit in (0.0, 1.0, 3.0, np.inf):

@@ -11,7 +11,7 @@ from tests.support.sites import SITES
 
 import isovist as iv
 from isovist.compute import EXPLAINED, THROUGH, credit_removed_walls
-from isovist.localization import Fits, totals_of, witnesses_of
+from isovist.localization import Fits, group_ratings, log_likelihoods
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
 
@@ -72,7 +72,7 @@ def test_one_column_speaks_for_a_wall_that_is_gone(site):
     at = int(np.argmin([np.linalg.norm(pose[:2] - truth.position[:2]) for pose in fits.poses]))
     assert (fits.kinds[at] == THROUGH).sum() > 10
     sums = fits.forgiven(atlas, USUAL)
-    eased = witnesses_of(sums)[at]
+    eased = group_ratings(sums)[at]
     gained, against = eased - fits.witnesses[at], fits.witnesses[at] < 0.0
     assert against.sum() >= 3
     assert (eased < 0.0).sum() == 1
@@ -88,7 +88,7 @@ def test_what_is_not_behind_a_wall_is_not_forgiven(site):
     truth = site.places[0]
     far = np.array([np.linalg.norm(p[:2] - truth.position[:2]) > 1.0 for p in fits.poses])
     assert (fits.kinds[far] == THROUGH).sum() > 20
-    before, after = fits.totals(USUAL), totals_of(fits.forgiven(atlas, USUAL), USUAL)
+    before, after = fits.totals(USUAL), log_likelihoods(fits.forgiven(atlas, USUAL), USUAL)
     assert (after >= before - 1e-9).all()
     assert ((after - before)[far] < 0.8 * (after - before)[~far].max()).all()
     assert (after[far] < after[~far].max() - 30.0).all()

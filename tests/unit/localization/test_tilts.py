@@ -14,7 +14,7 @@ from tests.support.worlds import FEW, TALL, tilt_between, untold
 
 import isovist as iv
 from isovist.evaluation import LocateOptions, measure, simulated_trials
-from isovist.localization import last_fit, upright
+from isovist.localization import final_fit, resolve_tilt
 from isovist.maps import close_floor
 from isovist.poses import swing
 from isovist.sensing import Placement, fit_ground, level_by_ground, up_directions
@@ -99,7 +99,7 @@ def test_an_attitude_is_taken_that_fits_better_and_is_known(
     def look(one, tilt):
         return SimpleNamespace(first=lambda: ask(one, tilt, None))
 
-    found, held = upright(house_atlas(), scan, False, ask, look, USUAL)
+    found, held = resolve_tilt(house_atlas(), scan, False, ask, look, USUAL)
     assert (held is scan) == (best != "turned")
     assert (found.best, found.reasons) == (answers[best].best, (iv.Reason(reason),))
     assert found.verdict == ("unique" if reason == "only_place" else "ambiguous")
@@ -121,7 +121,7 @@ def test_attitudes_err_by_less_than_their_standard_deviation():
         truth = at(x, y, yaw, roll=lean * np.cos(way), pitch=lean * np.sin(way))
         scan = untold(LIDAR.scan(house(), truth, rng))
         start = np.atleast_2d((truth @ scan.T_level_robot.inverse).vector)
-        fit, spreads = last_fit(atlas, scan, start, 6, USUAL)
+        fit, spreads = final_fit(atlas, scan, start, 6, USUAL)
         ratios.append((fit.poses[0] - start[0])[4:] / np.sqrt(np.diag(spreads[0]))[4:])
     assert 0.15 < np.sqrt(np.mean(np.square(ratios))) < 0.6
 

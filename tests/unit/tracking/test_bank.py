@@ -9,7 +9,7 @@ from tests.support.drives import drive, exact, way
 from tests.support.sites import PLANE, SITES
 
 import isovist as iv
-from isovist.localization.decision.rules import decide
+from isovist.localization.decision.rules import apply_rules
 from isovist.poses import part_of, swing, way_of
 from isovist.tracking import (
     RULES,
@@ -173,7 +173,7 @@ def decided(**changes):
         recent=facts.pop("recent"), is_doubted=facts.pop("is_doubted"), is_new=facts.pop("is_new"),
         facts=facts, settings=DOUBTS,
     )  # fmt: skip
-    verdict, reasons = decide(RULES, evidence)
+    verdict, reasons = apply_rules(RULES, evidence)
     return verdict, [reason.value for reason in reasons]
 
 

@@ -35,7 +35,15 @@ from isovist.io import (
     scan_of,
     time_of,
 )
-from isovist.localization import FLAT, Answer, AnyMaps, AnyRegion, Region, Verdict, site_of
+from isovist.localization import (
+    ATTITUDE_NEEDS_3D,
+    Answer,
+    AnyMaps,
+    AnyRegion,
+    Region,
+    Verdict,
+    search_space_of,
+)
 from isovist.localization.locate import locate
 from isovist.maps import OccupancyMap
 from isovist.poses import AnyPose, Pose
@@ -65,9 +73,11 @@ class Node(Publisher):
             atlas: The atlas, or several by name; then the map topic selects one.  `None` waits for
                 a map on that topic.
         """
-        if parameters.any_attitude and (atlas is None or site_of(atlas).dimension == 2):
+        if parameters.any_attitude and (atlas is None or search_space_of(atlas).dimension == 2):
             raise InputError(
-                NEEDS_3D if atlas is None else FLAT, code="wrong_dimension", field="map"
+                NEEDS_3D if atlas is None else ATTITUDE_NEEDS_3D,
+                code="wrong_dimension",
+                field="map",
             )
         super().__init__(bus, parameters)
         self.frames, self.odometry = LiveFrames("/tf"), Odometry()
@@ -86,7 +96,7 @@ class Node(Publisher):
             self._use_atlas(atlas)
         if atlas is None or self.map_frames.has_several:
             bus.subscribe(Topic(parameters.map, messages.MAP, latched=True, depth=1), self.on_map)
-        self._is_2d = atlas is None or site_of(atlas).dimension == 2
+        self._is_2d = atlas is None or search_space_of(atlas).dimension == 2
         kind = LASER_SCAN if self._is_2d else POINT_CLOUD
         bus.subscribe(Topic(parameters.scan, kind, reliable=False), self.on_scan)
         if parameters.odom not in ("", "tf"):
@@ -217,7 +227,7 @@ class Node(Publisher):
             self.map_frames.set_maps(atlas)
             warm_up(atlas)
         self._atlas, self._last_pose = atlas, None
-        is_tracked = site_of(atlas).dimension == 2 and self.parameters.odom != ""
+        is_tracked = search_space_of(atlas).dimension == 2 and self.parameters.odom != ""
         self._tracker = (
             Tracker(atlas, links=self._links, region=self._prior) if is_tracked else None
         )

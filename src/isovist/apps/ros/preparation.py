@@ -12,7 +12,7 @@ from isovist.atlas import Atlas, PlaneAtlas, is_library, read_atlas, read_librar
 from isovist.atlas.build import build
 from isovist.errors import InputError
 from isovist.io import read_map
-from isovist.localization import AnyMaps, compile_kernels, site_of
+from isovist.localization import AnyMaps, compile_kernels, search_space_of
 from isovist.maps import OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing import Lidar
@@ -30,7 +30,7 @@ def map_digest(world: OccupancyMap) -> str:
 
 def warm_up(atlas: AnyMaps) -> None:
     """Process a simulated scan once, so that the first real scan need not wait for compilation."""
-    compile_kernels(site_of(atlas))
+    compile_kernels(search_space_of(atlas))
     first = next(iter(atlas.values())) if isinstance(atlas, Mapping) else atlas
     if isinstance(first, PlaneAtlas):
         x, y = first.positions[len(first.nodes) // 2]

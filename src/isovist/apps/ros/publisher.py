@@ -10,7 +10,7 @@ from isovist.apps.ros.buses.bus import Bus, Topic
 from isovist.apps.ros.map_frames import MapFrames
 from isovist.apps.ros.parameters import Parameters
 from isovist.apps.ros.watchdog import Watchdog
-from isovist.localization import Answer, Estimate, LocalizationSettings, Verdict, is_same
+from isovist.localization import Answer, Estimate, LocalizationSettings, Verdict, is_same_place
 from isovist.poses import Pose, Pose3
 from isovist.tracking import Belief
 
@@ -109,7 +109,7 @@ class Publisher:
         if not isinstance(answer, Belief):
             return False
         last_pose, last_odometry, _ = self._last_pose
-        return not is_same(last_pose @ last_odometry.inverse @ odometry, pose, SETTINGS)
+        return not is_same_place(last_pose @ last_odometry.inverse @ odometry, pose, SETTINGS)
 
     def _publish_verdict(
         self,

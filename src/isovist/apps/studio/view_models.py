@@ -15,7 +15,14 @@ from isovist.apps.studio.session_store import Site
 from isovist.arrays import FloatArray
 from isovist.atlas import AnyScan, PlaneAtlas, SpaceAtlas
 from isovist.compute import EXPLAINED
-from isovist.localization import TELLING, AnyMaps, best_headings, placed, rate_at, site_of
+from isovist.localization import (
+    MIN_FAVOUR,
+    AnyMaps,
+    best_headings,
+    rate_at,
+    search_space_of,
+    to_common_frame,
+)
 from isovist.poses import AnyPose
 from isovist.report import (
     chance_text,
@@ -122,20 +129,20 @@ def answer_scene(maps: AnyMaps, scan: AnyScan, answer: iv.Answer) -> dict[str, A
     `fits` has a string per estimate with a letter per beam: "1" if the beam fits, else "0".
     `refutes` has "-" for a beam that favours the best estimate, "+" for this one, "0" for neither.
     """
-    atlas = site_of(maps)
+    atlas = search_space_of(maps)
     places = [estimate_scene(estimate) for estimate in answer.estimates]
     scan_in_range = scan.within(atlas.diagonal)
     if scan_in_range is None or not answer.estimates:
         return {"places": places, "ends": [], "sensor": rounded(scan.T_robot_sensor.vector)}
     settings = iv.LocalizationSettings()
     beams = atlas.beams(scan_in_range, (MAX_BEAMS[atlas.dimension], 1e-3), settings.block)
-    poses = [placed(atlas, estimate).pose for estimate in answer.estimates]
+    poses = [to_common_frame(atlas, estimate).pose for estimate in answer.estimates]
     ratings, kinds = rate_at(atlas, scan_in_range, beams, poses, settings)
     for place, rating, kind in zip(places, ratings, kinds, strict=True):
         favour = ratings[0] - rating
         place["fits"] = _letters(np.where(kind == EXPLAINED, b"1", b"0"))
         place["refutes"] = _letters(
-            np.where(favour >= TELLING, b"-", np.where(favour <= -TELLING, b"+", b"0"))
+            np.where(favour >= MIN_FAVOUR, b"-", np.where(favour <= -MIN_FAVOUR, b"+", b"0"))
         )
     ends = scan_in_range.T_robot_level.apply(beams.ends)
     return {

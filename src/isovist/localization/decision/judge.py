@@ -51,19 +51,24 @@ from isovist.arrays import FloatArray, IntArray
 from isovist.atlas import SearchSpace
 from isovist.localization.answer import Answer, Estimate, Estimates, Verdict
 from isovist.localization.candidates.node_search import distinct_indices
-from isovist.localization.decision.rules import Rule, decide
-from isovist.localization.fitting.covariance import covariances, information, longest, of_robot
+from isovist.localization.decision.rules import Rule, apply_rules
+from isovist.localization.fitting.covariance import (
+    covariances,
+    information,
+    major_axis,
+    to_robot_frame,
+)
 from isovist.localization.reasons import Facts, Reason
-from isovist.localization.scoring.hypotheses import Fits, refuted, totals_of, witnesses_of
-from isovist.localization.scoring.likelihood_climb import polish
-from isovist.localization.scoring.removed_walls import counts
-from isovist.localization.scoring.weak_axis import slid
+from isovist.localization.scoring.hypotheses import Fits, group_ratings, is_refuted, log_likelihoods
+from isovist.localization.scoring.likelihood_climb import climb_likelihood
+from isovist.localization.scoring.removed_walls import allows_removed_walls
+from isovist.localization.scoring.weak_axis import widen_along_weak_axis
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing import ScanInput, last_scan
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class SearchCoverage:
     """What a search left out.
 
     Attributes:
@@ -76,18 +81,18 @@ class Search:
     is_last: bool
 
 
-COMPLETE = Search(lambda _: math.inf, is_last=True)
+EXHAUSTIVE = SearchCoverage(lambda _: math.inf, is_last=True)
 """Nothing was left out, or other poses do not matter."""
 
 
-def judge(
+def decide(
     atlas: SearchSpace,
     scan: ScanInput,
     fits: Fits,
     settings: LocalizationSettings,
     *,
     nearby: bool = True,
-    search: Search = COMPLETE,
+    search: SearchCoverage = EXHAUSTIVE,
 ) -> Answer:
     """Turn fits into distinct estimates, their probabilities and a verdict.
 
@@ -104,18 +109,19 @@ def judge(
     chosen = distinct_indices(fits.poses, *settings.same)
     plain = fits if len(chosen) == len(fits) else fits.select(chosen)
     eased = plain.forgiven(atlas, settings)
-    fits, totals = plain, totals_of(eased if counts(atlas) else plain.sums, settings)
+    likely = eased if allows_removed_walls(atlas) else plain.sums
+    fits, totals = plain, log_likelihoods(likely, settings)
     if nearby:
-        fits, totals = polish(atlas, plain, settings, totals)
+        fits, totals = climb_likelihood(atlas, plain, settings, totals)
     order = np.argsort(-totals, kind="stable")
     ratio = search.cost_ratio(fits.poses[order[0]])
     if not search.is_last and ratio < settings.stop:
         settings = settings.careful()
     scores, inliers = fits.scores[order], fits.inliers[order]
-    witnesses, explained = witnesses_of(eased)[order], float(plain.inliers[order[0]])
+    witnesses, explained = group_ratings(eased)[order], float(plain.inliers[order[0]])
     out = np.zeros(len(order), dtype=np.bool_)
-    out[1:] = refuted(witnesses, plain.scores[order], explained, settings)
-    chances = chances_of(totals[order], witnesses.shape[1], settings)
+    out[1:] = is_refuted(witnesses, plain.scores[order], explained, settings)
+    chances = probabilities(totals[order], witnesses.shape[1], settings)
     elsewhere = atlas.is_on_other_map(fits.poses[order])
     if elsewhere is not None and elsewhere.any():
         faint = elsewhere & out & (chances[:-1] < (1.0 - settings.sure[2]) * chances[0])
@@ -126,16 +132,16 @@ def judge(
     if fits.known is None:
         known = information(listed, fits.beams.blocks, atlas.cell(listed.poses), settings)
         spreads = covariances(known, settings)
-        spreads[0] = slid(atlas, fits.beams, listed.poses[0], spreads[0], settings)
+        spreads[0] = widen_along_weak_axis(atlas, fits.beams, listed.poses[0], spreads[0], settings)
     else:
         spreads = covariances(fits.known[order[shown]], settings)
-    robots, spreads = of_robot(atlas, scan.T_level_robot, listed.poses, spreads)
+    robots, spreads = to_robot_frame(atlas, scan.T_level_robot, listed.poses, spreads)
     told = [each[shown].tolist() for each in (chances, inliers, scores, out)]
     estimates = Estimates(robots, spreads, [*told, [None] * len(shown)])
     maps = atlas.names_of(fits.poses[order[~out]])
-    facts = facts_of(estimates[0], witnesses.shape[1], int((~out).sum()) - 1, maps)
+    facts = collect_facts(estimates[0], witnesses.shape[1], int((~out).sum()) - 1, maps)
     evidence = Evidence(facts, estimates[0].score, float(chances[-1]), settings, ratio)
-    verdict, reasons = decide(RULES, evidence)
+    verdict, reasons = apply_rules(RULES, evidence)
     if (ignored := atlas.ignored_intensities(last_scan(scan))) is not None:
         facts["ignored_intensities"] = ignored
     return Answer(verdict, reasons, estimates, facts=facts)
@@ -149,7 +155,7 @@ def _shown(scores: FloatArray, settings: LocalizationSettings) -> IntArray:
     return shown
 
 
-def chances_of(totals: FloatArray, witnesses: int, settings: LocalizationSettings) -> FloatArray:
+def probabilities(totals: FloatArray, witnesses: int, settings: LocalizationSettings) -> FloatArray:
     """Probabilities of places, and last that of none of them, equation (2), shape (K + 1,)."""
     beta, none, _ = settings.sure
     chances = np.empty(len(totals) + 1)
@@ -161,7 +167,7 @@ def chances_of(totals: FloatArray, witnesses: int, settings: LocalizationSetting
     return chances
 
 
-def facts_of(best: Estimate, groups: int, competitors: int, maps: tuple[str, ...]) -> Facts:
+def collect_facts(best: Estimate, groups: int, competitors: int, maps: tuple[str, ...]) -> Facts:
     """Collect what the verdict rests on."""
     return {
         "groups": groups,
@@ -169,7 +175,7 @@ def facts_of(best: Estimate, groups: int, competitors: int, maps: tuple[str, ...
         "maps": maps,
         "inliers": best.inliers,
         "probability": best.probability,
-        "position_std": math.sqrt(longest(best.covariance)[0]),
+        "position_std": math.sqrt(major_axis(best.covariance)[0]),
         "heading_std": math.sqrt(best.covariance[2, 2]),
     }
 

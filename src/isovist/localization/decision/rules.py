@@ -19,7 +19,7 @@ class Rule(Generic[E]):
     applies: Callable[[E], bool]
 
 
-def decide(rules: Sequence[Rule[E]], evidence: E) -> tuple[Verdict, tuple[Reason, ...]]:
+def apply_rules(rules: Sequence[Rule[E]], evidence: E) -> tuple[Verdict, tuple[Reason, ...]]:
     """Return the verdict of the first rule that applies, and all reasons of that verdict."""
     fulfilled = [rule for rule in rules if rule.applies(evidence)]
     verdict = fulfilled[0].verdict

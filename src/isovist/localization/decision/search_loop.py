@@ -21,7 +21,7 @@ from isovist.localization.candidates.height_slices import competitors_of
 from isovist.localization.candidates.map_selection import MAX_UNSELECTED_MAPS
 from isovist.localization.candidates.map_streams import AnyCandidates, MultiMapCandidates, stream_of
 from isovist.localization.candidates.node_search import Candidates
-from isovist.localization.decision.judge import Search, judge
+from isovist.localization.decision.judge import SearchCoverage, decide
 from isovist.localization.query.search_space import Regions, SearchRegion
 from isovist.localization.reasons import Reason
 from isovist.localization.scoring.coarse_to_fine import Leader, refine
@@ -130,7 +130,9 @@ class Evaluation:
         apart = settings.candidates_apart(space)
         ratio = partial(found.cost_ratio, radius=1.5 * apart[0], turn=1.5 * apart[1])
         is_last = self._size >= self._usual or is_exhausted(found)
-        self.answer = judge(space, scan, self._fits, settings, search=Search(ratio, is_last))
+        self.answer = decide(
+            space, scan, self._fits, settings, search=SearchCoverage(ratio, is_last)
+        )
         answer = self.answer
         if answer.best is None or answer.verdict is Verdict.UNIQUE:
             self.is_final = True

@@ -45,7 +45,7 @@ def information(
     known = fit.normal / (variance * crowding)[..., None, None]
     n = known.shape[-1]
     if n > 3:
-        turned = by_coordinate(0.0, 1.0, n) > 0.0
+        turned = coordinate_vector(0.0, 1.0, n) > 0.0
         gain = np.where(turned, np.sqrt(np.maximum(variance / residual, 1.0))[..., None], 1.0)
         known = gain[..., :, None] * known * gain[..., None, :]
     return np.asarray(known)
@@ -58,19 +58,19 @@ def covariances(known: FloatArray, settings: LocalizationSettings) -> FloatArray
     n = known.shape[-1]
     rows = np.ascontiguousarray(known.reshape(-1, n, n))
     out = np.empty(rows.shape)
-    invert(rows, *_ends(settings.loose, settings.floor, n), out)
+    invert(rows, *_limits(settings.loose, settings.floor, n), out)
     return out.reshape(known.shape)
 
 
 @lru_cache
-def _ends(loose: float, floor: tuple[float, float], n: int) -> tuple[FloatArray, FloatArray]:
+def _limits(loose: float, floor: tuple[float, float], n: int) -> tuple[FloatArray, FloatArray]:
     """What is known where nothing is, and the least covariance, shape (n, n) each."""
-    widest = by_coordinate(10.0 * loose, np.pi, n)
-    least = np.square(by_coordinate(*floor, n))
+    widest = coordinate_vector(10.0 * loose, np.pi, n)
+    least = np.square(coordinate_vector(*floor, n))
     return readonly(np.diag(1.0 / np.square(widest))), readonly(np.diag(least))
 
 
-def longest(spread: FloatArray) -> tuple[float, FloatArray]:
+def major_axis(spread: FloatArray) -> tuple[float, FloatArray]:
     """Variance along the longest axis of a covariance of (x, y, …), and that axis, shape (2,).
 
     In a tenth of the time of `np.linalg.eigh`.
@@ -81,12 +81,12 @@ def longest(spread: FloatArray) -> tuple[float, FloatArray]:
     return variance, np.array([math.cos(turn), math.sin(turn)])
 
 
-def by_coordinate(length: float, angle: float, n: int) -> FloatArray:
+def coordinate_vector(length: float, angle: float, n: int) -> FloatArray:
     """A length in m and an angle in rad for the first n of x, y, yaw, z, roll, pitch."""
     return np.array([length, length, angle, length, angle, angle])[:n]
 
 
-def of_robot(
+def to_robot_frame(
     atlas: SearchSpace, T_level_robot: AnyPose, poses: FloatArray, spreads: FloatArray
 ) -> tuple[AnyPose, FloatArray]:
     """T_world_robot and its covariances from poses of the sensor, shapes (K, D) and (K, n, n).

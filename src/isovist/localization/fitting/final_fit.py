@@ -19,64 +19,64 @@ import numpy as np
 
 from isovist.arrays import FloatArray, readonly
 from isovist.atlas import Beams, Fit, MultiMap, SearchSpace, SpaceAtlas
-from isovist.localization.answer import Answer, Estimate, is_same
-from isovist.localization.fitting.covariance import covariances, information, of_robot
-from isovist.localization.query.search_space import SearchRegion, on_map, placed
+from isovist.localization.answer import Answer, Estimate, is_same_place
+from isovist.localization.fitting.covariance import covariances, information, to_robot_frame
+from isovist.localization.query.search_space import SearchRegion, to_common_frame, to_map_frame
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose3
 from isovist.sensing import CloudScan, ScanInput
 
-SIDE = 2.5
+CUBE_CELLS = 2.5
 """Of the cubes in cells.  Of 2.5, 5 and 8 the one whose largest error of attitude is smallest over
 37 scans in a house of 0.08 m cells; on a street of 0.4 m cells 2.5 and 5 are alike."""
 
-LEVEL = 4
+LEVEL_COORDINATES = 4
 """Coordinates of a fit without roll and pitch."""
-MORE = 6
+MAX_REPEATS = 6
 """So often at most a fit is begun again where it ended: from 5° off one alone stops half way."""
-SHARP = 0.5
+STEP_FACTOR = 0.5
 """σ of the steps from then on, in those of a second fit: what is no wall of the map pulls less.  Of
 0.35, 0.5, 0.7 and 1 attitudes in a house of 0.1 m cells are the better the less: off by at most
 0.17, 0.43, 0.58 and 1.05°.  By 0.5 those on streets and of real scans are as good as by 1."""
-SHARES = (1.0, 0.5, 0.0)
+LEAN_SHARES = (1.0, 0.5, 0.0)
 """Of the lean that was found, from which fits with roll and pitch begin."""
-HELD = 4.0
+RANGE_BIAS_PRIOR = 4.0
 """c of `fitting.align3d`: with c beams in dozens of blocks that see a floor alone, its height is
 known to about half a cell, which is how far before centres of cells a beam can end."""
-RESTS = 1e-4
+MIN_STEP = 1e-4
 """In m and rad: what moves by less stays."""
 
 
-def even_beams(atlas: SpaceAtlas, scan: CloudScan, settings: LocalizationSettings) -> Beams:
+def uniform_beams(atlas: SpaceAtlas, scan: CloudScan, settings: LocalizationSettings) -> Beams:
     """One return for each cube of `SIDE` cells that holds any."""
-    return atlas.beams_of(scan, scan.spread_out(SIDE * atlas.resolution), settings.block)
+    return atlas.beams_of(scan, scan.spread_out(CUBE_CELLS * atlas.resolution), settings.block)
 
 
-def last_fit(
+def final_fit(
     atlas: SpaceAtlas, scan: CloudScan, start: FloatArray, fitted: int,
     settings: LocalizationSettings,
 ) -> tuple[Fit, FloatArray]:  # fmt: skip
     """Poses of the level frame, shape (K, 6), fitted once more, and their covariances."""
-    beams, widths = even_beams(atlas, scan, settings), settings.fine_widths(atlas)
-    fit = atlas.fit(beams, start, widths, fitted, held=HELD)
-    for _ in range(MORE):
+    beams, widths = uniform_beams(atlas, scan, settings), settings.fine_widths(atlas)
+    fit = atlas.fit(beams, start, widths, fitted, held=RANGE_BIAS_PRIOR)
+    for _ in range(MAX_REPEATS):
         before = fit.poses
-        fit = atlas.fit(beams, before, SHARP * widths, fitted, held=HELD)
-        if np.abs(fit.poses - before).max() < RESTS:
+        fit = atlas.fit(beams, before, STEP_FACTOR * widths, fitted, held=RANGE_BIAS_PRIOR)
+        if np.abs(fit.poses - before).max() < MIN_STEP:
             break
     known = information(fit, beams.blocks, atlas.cell(fit.poses), settings)
     return fit, covariances(known, settings)
 
 
-def cost(fit: Fit, atlas: SpaceAtlas, settings: LocalizationSettings) -> FloatArray:
+def final_fit_cost(fit: Fit, atlas: SpaceAtlas, settings: LocalizationSettings) -> FloatArray:
     """What last fits of the same beams are compared by, in m², shape (K,): a beam that ends too
     far from any wall to count costs nothing, and one at a wall less than that.
     """
-    width = SHARP * float(settings.fine_widths(atlas)[-1])
+    width = STEP_FACTOR * float(settings.fine_widths(atlas)[-1])
     return np.asarray(fit.square - width**2 * fit.weight)
 
 
-def settle(
+def refit_answer(
     site: SearchSpace,
     scan: ScanInput,
     answer: Answer,
@@ -100,14 +100,14 @@ def settle(
     if not isinstance(scan, CloudScan):
         return answer
     start = perf_counter()
-    estimates = settled(site, scan, answer.estimates, region, settings, told)
+    estimates = refit_estimates(site, scan, answer.estimates, region, settings, told)
     timing, spent = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
     for step in ("refine", "total"):
         timing[step] += spent
     return replace(answer, estimates=estimates, timing_ms=timing)
 
 
-def settled(
+def refit_estimates(
     site: SearchSpace,
     scan: ScanInput,
     estimates: Sequence[Estimate],
@@ -119,10 +119,10 @@ def settled(
     if not isinstance(scan, CloudScan):
         return estimates
     level = told if isinstance(told, CloudScan) else scan
-    return tuple(_settled(site, scan, one, region, settings, level) for one in estimates)
+    return tuple(_refit_estimate(site, scan, one, region, settings, level) for one in estimates)
 
 
-def _settled(
+def _refit_estimate(
     site: SearchSpace,
     scan: CloudScan,
     estimate: Estimate,
@@ -132,27 +132,27 @@ def _settled(
 ) -> Estimate:
     if estimate.refuted:
         return estimate
-    atlas, own = map_of(site, estimate)
-    mount, leans = scan.T_level_robot, len(own.covariance) > LEVEL
+    atlas, own = local_map_of(site, estimate)
+    mount, leans = scan.T_level_robot, len(own.covariance) > LEVEL_COORDINATES
     # Roll and pitch that are added to those told: as they are, half of them, none.
-    shares = np.array(SHARES if leans else SHARES[:1])
+    shares = np.array(LEAN_SHARES if leans else LEAN_SHARES[:1])
     starts = np.repeat([(own.pose @ told.T_robot_level).vector], len(shares), axis=0)
-    starts[:, LEVEL:] *= shares[:, None]
+    starts[:, LEVEL_COORDINATES:] *= shares[:, None]
     starts = (Pose3.from_vector(starts) @ told.T_level_robot @ mount.inverse).vector
-    fit, spreads = last_fit(atlas, scan, starts, len(own.covariance), settings)
-    robots, spreads = of_robot(atlas, mount, fit.poses, spreads)
-    least = int(np.argmin(cost(fit, atlas, settings)))
+    fit, spreads = final_fit(atlas, scan, starts, len(own.covariance), settings)
+    robots, spreads = to_robot_frame(atlas, mount, fit.poses, spreads)
+    least = int(np.argmin(final_fit_cost(fit, atlas, settings)))
     own = replace(own, pose=robots[least], covariance=readonly(spreads[least]))
-    moved = replace(placed(site, own), map=estimate.map)
+    moved = replace(to_common_frame(site, own), map=estimate.map)
     held = region is None or bool(region.holds(np.atleast_2d(moved.pose.vector))[0])
-    return moved if held and is_same(moved.pose, estimate.pose, settings) else estimate
+    return moved if held and is_same_place(moved.pose, estimate.pose, settings) else estimate
 
 
-def map_of(site: SearchSpace, estimate: Estimate) -> tuple[SpaceAtlas, Estimate]:
+def local_map_of(site: SearchSpace, estimate: Estimate) -> tuple[SpaceAtlas, Estimate]:
     """The map in space that an estimate is of, and the estimate in its frame."""
     atlas: SearchSpace = site
     if isinstance(site, MultiMap):
-        estimate = on_map(site, estimate)
+        estimate = to_map_frame(site, estimate)
         atlas = site.maps[str(estimate.map)]
     assert isinstance(atlas, SpaceAtlas)
     return atlas, estimate

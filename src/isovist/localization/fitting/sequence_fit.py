@@ -22,12 +22,12 @@ from isovist.arrays import FloatArray
 from isovist.atlas import Beams, Fit, SearchSpace
 from isovist.compute import BeamRatings
 from isovist.localization.fitting.covariance import (
-    by_coordinate,
+    coordinate_vector,
     covariances,
     information,
-    of_robot,
+    to_robot_frame,
 )
-from isovist.localization.query.scan_views import ManyBeams, View
+from isovist.localization.query.scan_views import ScanView, SequenceBeams
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import wrap_angle
 
@@ -36,10 +36,10 @@ def rate(
     atlas: SearchSpace, beams: Beams, poses: FloatArray, settings: LocalizationSettings
 ) -> BeamRatings:
     """`Atlas.rate` of beams of one scan or of several, by odometry as it is."""
-    if not isinstance(beams, ManyBeams):
+    if not isinstance(beams, SequenceBeams):
         return atlas.rate(beams, poses, settings.model)
     here = atlas.lift(poses)
-    return _beside(
+    return _concatenate(
         atlas.rate(view.beams, (here @ view.place).vector, settings.model) for view in beams.views
     )
 
@@ -54,16 +54,16 @@ def fit_and_rate(
     most: int,
 ) -> tuple[Fit, BeamRatings]:
     """`Atlas.fit_and_rate` of beams of one scan or of several, by odometry as it is."""
-    if not isinstance(beams, ManyBeams):
+    if not isinstance(beams, SequenceBeams):
         fit, (rated,) = atlas.fit_and_rate(beams, poses, widths, fitted, [settings.model], most)
         return fit, rated
     fit = atlas.fit(beams, poses, widths, fitted).firmest(most)
     return fit, rate(atlas, beams, fit.poses, settings)
 
 
-def fit_together(
+def fit_sequence(
     atlas: SearchSpace,
-    beams: ManyBeams,
+    beams: SequenceBeams,
     poses: FloatArray,
     widths: FloatArray,
     n: int,
@@ -80,27 +80,27 @@ def fit_together(
         settings: How to fit and to rate.
     """
     fit = atlas.fit(beams, poses, widths, n)
-    own = [_alone(atlas, view, fit.poses, n, settings) for view in beams.views]
-    poses, known = _fused(atlas, beams.views, own, n, settings)
+    own = [_fit_view(atlas, view, fit.poses, n, settings) for view in beams.views]
+    poses, known = _fuse(atlas, beams.views, own, n, settings)
     here, told = atlas.lift(poses), []
     for view, (mine, firm) in zip(beams.views, own, strict=True):
         places, cost = (here @ view.place).vector, np.zeros(len(poses))
         if view.error.any():
-            places, cost = _slipped(places, mine, firm, view.error[:n], settings)
+            places, cost = _move_towards_fit(places, mine, firm, view.error[:n], settings)
         ratings, kinds = atlas.rate(view.beams, places, settings.model)
         ratings -= (cost / view.beams.blocks).astype(np.float32)[:, None]
         told.append(BeamRatings(ratings, kinds))
-    return replace(fit, poses=poses), _beside(told), known
+    return replace(fit, poses=poses), _concatenate(told), known
 
 
-def _beside(told: Iterable[BeamRatings]) -> BeamRatings:
+def _concatenate(told: Iterable[BeamRatings]) -> BeamRatings:
     """What views say, one after the other."""
     ratings, kinds = zip(*told, strict=True)
     return BeamRatings(np.concatenate(ratings, axis=1), np.concatenate(kinds, axis=1))
 
 
-def _alone(
-    atlas: SearchSpace, view: View, poses: FloatArray, n: int, settings: LocalizationSettings
+def _fit_view(
+    atlas: SearchSpace, view: ScanView, poses: FloatArray, n: int, settings: LocalizationSettings
 ) -> tuple[FloatArray, FloatArray]:
     """Poses of one scan, fitted alone, and what is known of them, shapes (K, D) and (K, n, n)."""
     start = (atlas.lift(poses) @ view.place).vector
@@ -108,9 +108,9 @@ def _alone(
     return fit.poses, information(fit, view.beams.blocks, atlas.cell(fit.poses), settings)
 
 
-def _fused(
+def _fuse(
     atlas: SearchSpace,
-    views: tuple[View, ...],
+    views: tuple[ScanView, ...],
     own: list[tuple[FloatArray, FloatArray]],
     n: int,
     settings: LocalizationSettings,
@@ -118,19 +118,19 @@ def _fused(
     """ŷ and Λ of (1), shapes (K, D) and (K, n, n)."""
     here = own[-1][0]
     total, pull = np.zeros((len(here), n, n)), np.zeros((len(here), n))
-    widest = np.diag(1.0 / np.square(by_coordinate(10.0 * settings.loose, np.pi, n)))
+    widest = np.diag(1.0 / np.square(coordinate_vector(10.0 * settings.loose, np.pi, n)))
     for view, (poses, known) in zip(views, own, strict=True):
         spreads = np.asarray(np.linalg.inv(known + widest) + np.diag(view.error[:n]))
-        says, spreads = of_robot(atlas, view.place.inverse, poses, spreads)
+        says, spreads = to_robot_frame(atlas, view.place.inverse, poses, spreads)
         told = view.share * np.linalg.inv(spreads)
         total += told
-        pull += np.einsum("kij,kj->ki", told, _step(here, says.vector)[:, :n])
+        pull += np.einsum("kij,kj->ki", told, _difference(here, says.vector)[:, :n])
     poses = here.copy()
     poses[:, :n] += np.linalg.solve(total, pull[..., None])[..., 0]
     return poses, total
 
 
-def _slipped(
+def _move_towards_fit(
     places: FloatArray,
     own: FloatArray,
     known: FloatArray,
@@ -139,7 +139,7 @@ def _slipped(
 ) -> tuple[FloatArray, FloatArray]:
     """Places between what odometry and a fit say, and what the step to the fit costs, in nats."""
     n = len(error)
-    step = _step(places, own)[:, :n]
+    step = _difference(places, own)[:, :n]
     R = covariances(known, settings)
     weight = np.linalg.inv(R + np.diag(error))
     moved = places.copy()
@@ -148,7 +148,7 @@ def _slipped(
     return moved, np.minimum(cost, settings.slip)
 
 
-def _step(start: FloatArray, end: FloatArray) -> FloatArray:
+def _difference(start: FloatArray, end: FloatArray) -> FloatArray:
     step = end - start
     for angle in (2, 4, 5):
         if angle < step.shape[1]:

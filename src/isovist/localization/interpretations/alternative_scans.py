@@ -25,22 +25,22 @@ from isovist.localization.scoring.coarse_to_fine import refine_best
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing import ScanInput, ScanSequence
 
-SCALES = (0.95, 1.05)
-WIDER = (0.85, 0.9, 1.1, 1.15)
+SCALE_FACTORS = (0.95, 1.05)
+WIDE_SCALE_FACTORS = (0.85, 0.9, 1.1, 1.15)
 """Sizes that a unique answer must stand, the second where it fits no better than mediocre; a map is
 right to about 2 % (docs/limits.md)."""
-FEWER = 6
+SEARCH_REDUCTION = 6
 """Of nodes, candidates and fits a mirrored scan has one in so many: of 54 scans of four logs and
 three maps that fit better mirrored than where they were alone, all are found so, and all with one
 in ten."""
 
 
-def margins(settings: LocalizationSettings) -> tuple[float, float]:
+def min_gains(settings: LocalizationSettings) -> tuple[float, float]:
     """By how much a scan must fit better at another size, and mirrored, in nats per beam."""
     return settings.refuted[1], math.sqrt(settings.refuted[2])
 
 
-def doubt(
+def find_better_alternative(
     atlas: SearchSpace,
     scan: ScanInput,
     best: Estimate,
@@ -48,16 +48,16 @@ def doubt(
     settings: LocalizationSettings,
 ) -> tuple[Reason | None, Facts]:
     """Return why a unique place cannot be believed; `None` when it can."""
-    sized, turned = margins(settings)
+    sized, turned = min_gains(settings)
     mediocre = best.score < settings.poor[1]
-    factors = (*SCALES, *WIDER) if mediocre else SCALES
-    scores, _ = rescaled(atlas, scan, factors, best, settings)
+    factors = (*SCALE_FACTORS, *WIDE_SCALE_FACTORS) if mediocre else SCALE_FACTORS
+    scores, _ = fit_rescaled(atlas, scan, factors, best, settings)
     for factor, score in zip(factors, scores.tolist(), strict=True):
         if score > best.score + sized:
             return Reason.SCALE_FITS_BETTER, {"scale": factor}
     if mediocre:
         over = scan.mirrored()
-        few = fewer(settings)
+        few = with_smaller_search(settings)
         fits = refine_best(atlas, over, find_candidates(atlas, over, region, few).poses, few, 1)
         if len(fits) and fits.scores[0] > best.score + turned:
             return Reason.MIRROR_FITS_BETTER, {}
@@ -65,7 +65,9 @@ def doubt(
 
 
 @lru_cache
-def fewer(settings: LocalizationSettings, share: int = FEWER) -> LocalizationSettings:
+def with_smaller_search(
+    settings: LocalizationSettings, share: int = SEARCH_REDUCTION
+) -> LocalizationSettings:
     """The same with one in so many of all that is tried at a first look."""
     (nodes, headings), (seeds, more), ((followed, kept), closer) = (
         settings.finalists, settings.seeds, settings.keep,
@@ -78,7 +80,7 @@ def fewer(settings: LocalizationSettings, share: int = FEWER) -> LocalizationSet
     )
 
 
-def rescaled(
+def fit_rescaled(
     atlas: SearchSpace,
     scan: ScanInput,
     factors: Sequence[float],

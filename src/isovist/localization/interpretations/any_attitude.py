@@ -25,34 +25,36 @@ from isovist.errors import InputError
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.candidates.map_streams import find_candidates
 from isovist.localization.fitting.sequence_fit import rate
-from isovist.localization.interpretations.alternative_scans import fewer
-from isovist.localization.interpretations.levelling import FIRM, loosest
-from isovist.localization.query.scan_views import beams_of
+from isovist.localization.interpretations.alternative_scans import with_smaller_search
+from isovist.localization.interpretations.levelling import MAX_ATTITUDE_STD, attitude_std
+from isovist.localization.query.scan_views import select_beams
 from isovist.localization.query.search_space import Regions, SearchRegion
 from isovist.localization.reasons import Facts, Reason
 from isovist.localization.scoring.coarse_to_fine import refine_best
-from isovist.localization.scoring.hypotheses import Fits, refuted, witnesses_of
+from isovist.localization.scoring.hypotheses import Fits, group_ratings, is_refuted
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, Pose3, swing, way_of
 from isovist.sensing import CloudScan, ScanInput, ScanSequence, last_scan, up_directions
 
-ALL_ROUND = 200
+UP_DIRECTION_COUNT = 200
 """Ways of an even covering: none is farther than 10° from one of them."""
-ASKED = 4
+MAX_ATTITUDES = 4
 """Most ways that are asked in full."""
-FLAT = "`any_attitude` is for maps in space; this atlas is of the plane."
-LEVEL = "A Pose is a motion on level ground. In any attitude give `motions` as Pose3."
-HEADED = (
+ATTITUDE_NEEDS_3D = "`any_attitude` is for maps in space; this atlas is of the plane."
+ATTITUDE_NEEDS_POSE3 = (
+    "A Pose is a motion on level ground. In any attitude give `motions` as Pose3."
+)
+ATTITUDE_WITHOUT_HEADING = (
     "A heading says nothing of a robot in any attitude. Give a `region` without one, e.g. "
     "Region.circle."
 )
 
 STEPS = ("search", "refine", "judge", "total")
-Ask = Callable[[ScanInput], Answer]
+Locate = Callable[[ScanInput], Answer]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stance:
+class AttitudeHypothesis:
     """A scan as that of a level robot.
 
     Attributes:
@@ -75,19 +77,19 @@ class Stance:
 def check_attitude(atlas: SearchSpace, region: SearchRegion, motions: Sequence[AnyPose]) -> None:
     """An error unless scans from any attitude can be located so."""
     if atlas.dimension != 3:
-        raise InputError(FLAT, code="wrong_dimension", field="any_attitude")
+        raise InputError(ATTITUDE_NEEDS_3D, code="wrong_dimension", field="any_attitude")
     if not all(isinstance(motion, Pose3) for motion in motions):
-        raise InputError(LEVEL, field="motions")
+        raise InputError(ATTITUDE_NEEDS_POSE3, field="motions")
     regions = region.regions.values() if isinstance(region, Regions) else (region,)
     if any(part is not None and part.heading is not None for part in regions):
-        raise InputError(HEADED, code="conflict", field="region")
+        raise InputError(ATTITUDE_WITHOUT_HEADING, code="conflict", field="region")
 
 
-def in_any_attitude(
+def locate_in_any_attitude(
     atlas: SearchSpace,
     scan: ScanInput,
     region: SearchRegion,
-    ask: Ask,
+    ask: Locate,
     settings: LocalizationSettings,
 ) -> tuple[Answer, ScanInput, Pose3]:
     """The answer about a level robot, its scan as it was asked, and A of (1).
@@ -102,9 +104,9 @@ def in_any_attitude(
     start = perf_counter()
     last = last_scan(scan)
     assert isinstance(last, CloudScan)  # as the map is in space
-    answer, stance = _best(atlas, scan, region, up_directions(last), ask, settings)
+    answer, stance = _locate_best(atlas, scan, region, up_directions(last), ask, settings)
     if answer.verdict is Verdict.LOST:
-        again, other = _best(atlas, scan, region, all_up_directions(), ask, settings)
+        again, other = _locate_best(atlas, scan, region, all_up_directions(), ask, settings)
         if _score(again) > _score(answer):
             answer, stance = again, other
     timing, total = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
@@ -115,15 +117,15 @@ def in_any_attitude(
 
 def all_up_directions() -> FloatArray:
     """Return directions all round, evenly spread, each of which may be up, shape (n, 3)."""
-    return DirectionalBasis.fibonacci(ALL_ROUND).directions
+    return DirectionalBasis.fibonacci(UP_DIRECTION_COUNT).directions
 
 
-def of_robot(answer: Answer, tilt: Pose3) -> Answer:
+def from_level_robot(answer: Answer, tilt: Pose3) -> Answer:
     """What an answer about the level robot says of the robot itself, equation (1)."""
-    return replace(answer, estimates=tuple(_turned(e, tilt) for e in answer.estimates))
+    return replace(answer, estimates=tuple(_transform(e, tilt) for e in answer.estimates))
 
 
-def _turned(estimate: Estimate, by: Pose3) -> Estimate:
+def _transform(estimate: Estimate, by: Pose3) -> Estimate:
     """The estimate of a frame that is fixed to that of an estimate."""
     before = estimate.pose
     assert isinstance(before, Pose3)
@@ -132,111 +134,116 @@ def _turned(estimate: Estimate, by: Pose3) -> Estimate:
     return replace(estimate, pose=after, covariance=readonly(J @ estimate.covariance @ J.T))
 
 
-def _best(
+def _locate_best(
     atlas: SearchSpace,
     scan: ScanInput,
     region: SearchRegion,
     ups: FloatArray,
-    ask: Ask,
+    ask: Locate,
     settings: LocalizationSettings,
-) -> tuple[Answer, Stance | None]:
+) -> tuple[Answer, AttitudeHypothesis | None]:
     """The answer by the best of some ways up, in the frame of its level robot."""
-    alive = stances(atlas, scan, region, ups, settings)
+    alive = attitude_hypotheses(atlas, scan, region, ups, settings)
     if not alive:
         return Answer(Verdict.LOST, (Reason.NO_CANDIDATES,), (), dict.fromkeys(STEPS, 0.0)), None
-    answers = [(ask(one.scan), one) for one in alive[:ASKED]]
+    answers = [(ask(one.scan), one) for one in alive[:MAX_ATTITUDES]]
     answers.sort(key=lambda pair: -_score(pair[0]))
     (answer, stance), others = answers[0], answers[1:]
     rivals = [
-        _turned(estimate, one.tilt @ stance.tilt.inverse)
+        _transform(estimate, one.tilt @ stance.tilt.inverse)
         for other, one in others
         for estimate in other.estimates
     ]
-    return _against(atlas, answer, stance, rivals, max(0, len(alive) - ASKED), settings), stance
+    unasked = max(0, len(alive) - MAX_ATTITUDES)
+    return _compare_attitudes(atlas, answer, stance, rivals, unasked, settings), stance
 
 
-def stances(
+def attitude_hypotheses(
     atlas: SearchSpace,
     scan: ScanInput,
     region: SearchRegion,
     ups: FloatArray,
     settings: LocalizationSettings,
-) -> list[Stance]:
+) -> list[AttitudeHypothesis]:
     """Of some ways up, in the frame of the sensor, those that the best does not refute at a glance.
 
     Best first; none where the scan fits nowhere.
     """
-    seen = (_stance(atlas, scan, region, up, settings) for up in ups)
-    tried: list[Stance] = []
+    seen = (_attitude_hypothesis(atlas, scan, region, up, settings) for up in ups)
+    tried: list[AttitudeHypothesis] = []
     for one in sorted((one for one in seen if one is not None), key=lambda one: -one.score):
-        if not any(_same(one.pose, known.pose, settings) for known in tried):
+        if not any(_is_same_pose(one.pose, known.pose, settings) for known in tried):
             tried.append(one)
     if not tried:
         return []
-    fits = _rated(atlas, tried[0], [one.pose for one in tried], settings)
-    told = witnesses_of(fits.forgiven(atlas, settings))
-    out = refuted(told, fits.scores, float(fits.inliers[0]), settings)
+    fits = _rate_poses(atlas, tried[0], [one.pose for one in tried], settings)
+    told = group_ratings(fits.forgiven(atlas, settings))
+    out = is_refuted(told, fits.scores, float(fits.inliers[0]), settings)
     return [tried[0], *(one for one, gone in zip(tried[1:], out, strict=True) if not gone)]
 
 
-def _stance(
+def _attitude_hypothesis(
     atlas: SearchSpace,
     scan: ScanInput,
     region: SearchRegion,
     up: FloatArray,
     settings: LocalizationSettings,
-) -> Stance | None:
+) -> AttitudeHypothesis | None:
     """The scan with that way up, in the frame of the sensor, at a glance."""
-    level, tilt = _levelled(scan, last_scan(scan).T_robot_sensor.rotation @ up)
-    few = fewer(settings)
+    level, tilt = _as_level_scan(scan, last_scan(scan).T_robot_sensor.rotation @ up)
+    few = with_smaller_search(settings)
     seeds = find_candidates(atlas, level, region, few).poses
     fits = refine_best(atlas, level, seeds, few, 1, tilt=True, thorough=True)
     if len(fits) == 0:
         return None
     sensor = atlas.lift(fits.poses[0])
     assert isinstance(sensor, Pose3)
-    return Stance(tilt, level, sensor @ level.T_level_robot @ tilt, float(fits.scores[0]))
+    pose = sensor @ level.T_level_robot @ tilt
+    return AttitudeHypothesis(tilt, level, pose, float(fits.scores[0]))
 
 
-def _levelled(scan: ScanInput, up: FloatArray) -> tuple[ScanInput, Pose3]:
+def _as_level_scan(scan: ScanInput, up: FloatArray) -> tuple[ScanInput, Pose3]:
     """The scan as that of a level robot, where `up` of the robot at the last one is up, and A."""
     if not isinstance(scan, ScanSequence):
-        tilt = tilt_of(up)
-        return held(scan, tilt), tilt
-    tilts = [tilt_of(up @ robot.rotation) for robot in map(Pose3.lifted, scan.robot_poses)]
-    scans = tuple(held(one, tilt) for one, tilt in zip(scan.scans, tilts, strict=True))
+        tilt = levelling_tilt(up)
+        return as_level_robot(scan, tilt), tilt
+    tilts = [levelling_tilt(up @ robot.rotation) for robot in map(Pose3.lifted, scan.robot_poses)]
+    scans = tuple(as_level_robot(one, tilt) for one, tilt in zip(scan.scans, tilts, strict=True))
     motions = tuple(
         tilts[k] @ motion @ tilts[k + 1].inverse for k, motion in enumerate(scan.motions)
     )
     return replace(scan, scans=scans, motions=motions), tilts[-1]
 
 
-def held(scan: object, tilt: Pose3) -> CloudScan:
+def as_level_robot(scan: object, tilt: Pose3) -> CloudScan:
     """What a level robot saw with the sensor where it was."""
     assert isinstance(scan, CloudScan)
     return replace(scan, T_robot_sensor=tilt @ scan.T_robot_sensor, roll=0.0, pitch=0.0)
 
 
-def tilt_of(up: FloatArray) -> Pose3:
+def levelling_tilt(up: FloatArray) -> Pose3:
     """A of (1) for a unit vector u, shape (3,), which is its last row."""
     pitch = -np.arctan2(up[0], np.hypot(up[1], up[2]))
     return Pose3(roll=float(np.arctan2(up[1], up[2])), pitch=float(pitch))
 
 
-def _rated(
-    atlas: SearchSpace, stance: Stance, robots: Iterable[Pose3], settings: LocalizationSettings
+def _rate_poses(
+    atlas: SearchSpace,
+    stance: AttitudeHypothesis,
+    robots: Iterable[Pose3],
+    settings: LocalizationSettings,
 ) -> Fits:
     """What the beams of one stance are worth from poses of the robot in any attitude."""
-    beams = beams_of(atlas, stance.scan, settings.beams[1], settings.block)
+    beams = select_beams(atlas, stance.scan, settings.beams[1], settings.block)
     poses = np.stack([stance.sensor(robot) for robot in robots])
     fit = Fit(poses, np.zeros((len(poses), 6, 6)), *np.zeros((2, len(poses))))
     return Fits(fit, beams, *rate(atlas, beams, poses, settings))
 
 
-def _against(
+def _compare_attitudes(
     atlas: SearchSpace,
     answer: Answer,
-    stance: Stance,
+    stance: AttitudeHypothesis,
     rivals: Sequence[Estimate],
     unasked: int,
     settings: LocalizationSettings,
@@ -257,15 +264,16 @@ def _against(
     apart: list[Estimate] = []
     for rival in sorted(rivals, key=lambda one: -one.score):
         if all(
-            not _same(rival.pose, known.pose, settings) for known in (*answer.estimates, *apart)
+            not _is_same_pose(rival.pose, known.pose, settings)
+            for known in (*answer.estimates, *apart)
         ):
             apart.append(rival)
     alive = unasked
     if apart:
         places = [one.pose @ stance.tilt for one in (best, *apart)]
-        fits = _rated(atlas, stance, places, settings)
-        told = witnesses_of(fits.forgiven(atlas, settings))
-        out = refuted(told, fits.scores, float(fits.inliers[0]), settings)
+        fits = _rate_poses(atlas, stance, places, settings)
+        told = group_ratings(fits.forgiven(atlas, settings))
+        out = is_refuted(told, fits.scores, float(fits.inliers[0]), settings)
         alive, worth = unasked + int((~out).sum()), fits.worth(atlas, settings)
         chances = best.probability * np.exp(settings.sure[0] * (worth[1:] - worth[0]))
         whole = 1.0 + float(chances.sum())
@@ -281,11 +289,11 @@ def _against(
         answer = replace(answer, estimates=tuple(every[: settings.listed]))
     if answer.verdict is not Verdict.UNIQUE:
         return answer
-    sigma = loosest(best)
+    sigma = attitude_std(best)
     tests = {
         Reason.OTHER_ATTITUDES: alive > 0,
         Reason.LOW_PROBABILITY: best.probability < settings.sure[2],
-        Reason.ATTITUDE_UNCERTAIN: sigma > FIRM,
+        Reason.ATTITUDE_UNCERTAIN: sigma > MAX_ATTITUDE_STD,
     }
     reasons = tuple(reason for reason, applies in tests.items() if applies)
     if not reasons:
@@ -299,7 +307,7 @@ def _against(
     return replace(answer, verdict=Verdict.AMBIGUOUS, reasons=reasons, facts=facts)
 
 
-def _same(a: AnyPose, b: AnyPose, settings: LocalizationSettings) -> bool:
+def _is_same_pose(a: AnyPose, b: AnyPose, settings: LocalizationSettings) -> bool:
     """Whether two poses are of one place in one attitude."""
     assert isinstance(a, Pose3)
     way, turn = way_of(a.inverse @ b)

@@ -16,14 +16,19 @@ from isovist.atlas import AnyScan, MultiMap, SearchSpace
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.candidates.map_selection import maps_of_answer
 from isovist.localization.decision.search_loop import attempt
-from isovist.localization.interpretations.alternative_scans import SCALES, WIDER, margins, rescaled
+from isovist.localization.interpretations.alternative_scans import (
+    SCALE_FACTORS,
+    WIDE_SCALE_FACTORS,
+    fit_rescaled,
+    min_gains,
+)
 from isovist.localization.query.search_space import (
     AnyMaps,
     AnyRegion,
     SearchRegion,
-    on_map,
     search_region,
-    site_of,
+    search_space_of,
+    to_map_frame,
 )
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose
@@ -32,8 +37,8 @@ from isovist.sensing import ScanInput, join_scans
 from isovist.settings import checked_settings
 
 MILLIMETRE = 0.001
-FACTORS = (*SCALES, *WIDER)
-NEARBY = np.linspace(0.97, 1.03, 7)
+FACTORS = (*SCALE_FACTORS, *WIDE_SCALE_FACTORS)
+FACTOR_STEPS = np.linspace(0.97, 1.03, 7)
 """Around a factor that fits, the best of these times it is told."""
 
 
@@ -81,34 +86,34 @@ def hints(
     if answer.verdict is Verdict.UNIQUE:
         return ()
     chosen = checked_settings(LocalizationSettings, settings)
-    seen, site = join_scans(scan, motions), site_of(space)
+    seen, site = join_scans(scan, motions), search_space_of(space)
     held = search_region(site, region)
     here = maps_of_answer(site, answer) if held is None else site
     if here is None:
         return ()
     site = here
     score = -math.inf if answer.best is None else answer.best.score
-    sized, over = margins(chosen)
+    sized, over = min_gains(chosen)
     found = []
-    turned = _place(site, seen.mirrored(), held, chosen)
+    turned = _locate_unique(site, seen.mirrored(), held, chosen)
     if turned is not None and turned.score > score + over:
         found.append(_hint("mirror", 1.0, turned, site))
     far = float(np.median(seen.distances)) > site.diagonal
     sizes = []
     for factor in (MILLIMETRE,) if far else FACTORS:
-        place = _place(site, seen.scaled(factor), held, chosen)
+        place = _locate_unique(site, seen.scaled(factor), held, chosen)
         if place is not None:
             sizes.append((place.score, factor, place))
     if sizes:
         _, factor, place = max(sizes, key=lambda size: size[0])
         if factor != MILLIMETRE:
-            factor, place = _sharpened(site, seen, factor, place, chosen)
+            factor, place = _refine_factor(site, seen, factor, place, chosen)
         if place.score > score + sized:
             found.append(_hint("scale", factor, place, site))
     return tuple(sorted(found, key=lambda hint: -hint.score))
 
 
-def _place(
+def _locate_unique(
     atlas: SearchSpace, scan: ScanInput, region: SearchRegion, settings: LocalizationSettings
 ) -> Estimate | None:
     """The only place of a scan, if it has one."""
@@ -119,7 +124,7 @@ def _place(
     return answer.best if answer.verdict is Verdict.UNIQUE else None
 
 
-def _sharpened(
+def _refine_factor(
     atlas: SearchSpace,
     scan: ScanInput,
     factor: float,
@@ -127,8 +132,8 @@ def _sharpened(
     settings: LocalizationSettings,
 ) -> tuple[float, Estimate]:
     """The factor near a given one that fits best around a place, and the fit."""
-    factors = (factor * NEARBY).tolist()
-    scores, poses = rescaled(atlas, scan, factors, place, settings)
+    factors = (factor * FACTOR_STEPS).tolist()
+    scores, poses = fit_rescaled(atlas, scan, factors, place, settings)
     k = int(scores.argmax())
     pose = (atlas.lift(poses) @ scan.T_level_robot)[k]
     return factors[k], replace(place, pose=pose, score=float(scores[k]))
@@ -136,7 +141,7 @@ def _sharpened(
 
 def _hint(cause: str, factor: float, place: Estimate, site: SearchSpace) -> Hint:
     if isinstance(site, MultiMap):
-        place = on_map(site, place)
+        place = to_map_frame(site, place)
     pose = place.pose
     where = f"x {pose.x:.2f} m, y {pose.y:.2f} m, yaw {math.degrees(pose.yaw):.1f}°"
     where = f"{place.map}, {where}" if place.map else where

@@ -18,7 +18,12 @@ import numpy as np
 from isovist.atlas import SearchSpace
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.decision.search_loop import Evaluation
-from isovist.localization.fitting.final_fit import LEVEL, cost, last_fit, map_of
+from isovist.localization.fitting.final_fit import (
+    LEVEL_COORDINATES,
+    final_fit,
+    final_fit_cost,
+    local_map_of,
+)
 from isovist.localization.reasons import Facts, Reason
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose3
@@ -31,22 +36,22 @@ from isovist.sensing import (
     level_scans,
 )
 
-LEAST = float(np.radians(0.45))
+MIN_LEAN = float(np.radians(0.45))
 """Fitted tilts below this are not told from none, in rad: a unique answer is to be within 1°, and
 of 200 last fits (`settle`) in a real building 97 in 100 err by less than that."""
-MOST = float(np.radians(1.0))
+MAX_ATTITUDE_ERROR = float(np.radians(1.0))
 """By so much a unique answer may be off, in rad: no scan that knows its attitude to within that may
 seem to lean by more."""
-ALLOWED = 1.5
+MAX_LEAN_STDS = 1.5
 """Standard deviations by which a scan may seem to lean: they are twice too wide where beams end at
 faces of cells, and 1.3 times elsewhere (`spread`)."""
-FIRM = float(np.radians(0.45))
+MAX_ATTITUDE_STD = float(np.radians(0.45))
 """Largest standard deviation of a roll and a pitch that are worth telling, in rad: fits err by 0.75
 of it in the root mean square, so three times that is 1°.  Of 100 scans of a real building 97 tell
 them so, of streets all, of a room of coarse cells one in thirty."""
 
 
-def upright(
+def resolve_tilt(
     atlas: SearchSpace,
     scan: ScanInput,
     tilt: bool,
@@ -66,28 +71,28 @@ def upright(
     """
     last = last_scan(scan)
     if tilt or not isinstance(last, CloudScan):
-        return (_no_looser(ask(scan, True, None)) if tilt else ask(scan, False, None)), scan
+        return (_require_attitude(ask(scan, True, None)) if tilt else ask(scan, False, None)), scan
     flat, first, level = level_scans(scan), None, None
     if flat is not scan:
         level = ask(flat, True, None)
-        if _firm(level, last):
+        if _is_attitude_determined(level, last):
             if level.verdict is not Verdict.UNIQUE:
                 first = look(scan, False)
             if first is None or _score(level) > _score(first.first()):
-                return _said(level, last), flat
+                return _with_lean(level, last), flat
     answer = ask(scan, False, first)
     sure = answer.verdict is Verdict.UNIQUE
     if (
         sure
         and level is not None
         and _score(level) > _score(answer)
-        and _lean(level.best, last) > LEAST
+        and _lean(level.best, last) > MIN_LEAN
     ):
-        return _said(_no_looser(level), last), flat
-    if answer.best is not None and _leans(atlas, scan, answer.best, settings):
+        return _with_lean(_require_attitude(level), last), flat
+    if answer.best is not None and _leans_significantly(atlas, scan, answer.best, settings):
         again = ask(scan, True, None)
         if _fits_better(again, answer, settings):
-            return _said(_no_looser(again), last), scan
+            return _with_lean(_require_attitude(again), last), scan
         if answer.verdict is Verdict.UNIQUE:
             answer = replace(answer, verdict=Verdict.AMBIGUOUS, reasons=(Reason.TILT_FITS_BETTER,))
     if answer.verdict is not Verdict.UNIQUE:
@@ -95,8 +100,8 @@ def upright(
             first = look(turned, True)
             if _score(first.first()) > _score(answer):
                 again = ask(turned, True, first)
-                if _fits_better(again, answer, settings) and _lean(again.best, last) > LEAST:
-                    answer, scan = _said(_no_looser(again), last), turned
+                if _fits_better(again, answer, settings) and _lean(again.best, last) > MIN_LEAN:
+                    answer, scan = _with_lean(_require_attitude(again), last), turned
     return answer, scan
 
 
@@ -110,28 +115,30 @@ def _fits_better(leaning: Answer, told: Answer, settings: LocalizationSettings) 
     """
     if leaning.best is None:
         return False
-    margin = 0.0 if loosest(leaning.best) <= FIRM else settings.refuted[1]
+    margin = 0.0 if attitude_std(leaning.best) <= MAX_ATTITUDE_STD else settings.refuted[1]
     return _score(leaning) > _score(told) + margin
 
 
-def _firm(answer: Answer, scan: CloudScan) -> bool:
+def _is_attitude_determined(answer: Answer, scan: CloudScan) -> bool:
     """Whether the scan tells roll and pitch, which walls alone do not, and not as told."""
-    if answer.best is None or _lean(answer.best, scan) <= LEAST:
+    if answer.best is None or _lean(answer.best, scan) <= MIN_LEAN:
         return False
-    return loosest(answer.best) <= FIRM
+    return attitude_std(answer.best) <= MAX_ATTITUDE_STD
 
 
-def loosest(best: Estimate) -> float:
+def attitude_std(best: Estimate) -> float:
     """Largest standard deviation of roll and pitch together, in rad."""
     return float(np.sqrt(np.linalg.eigvalsh(best.covariance[4:, 4:])[-1]))
 
 
-def _no_looser(answer: Answer) -> Answer:
+def _require_attitude(answer: Answer) -> Answer:
     """An answer that is unique only where the attitude is known well."""
     best, unique = answer.best, answer.verdict is Verdict.UNIQUE
-    if best is None or not unique or len(best.covariance) <= LEVEL or loosest(best) <= FIRM:
+    if best is None or not unique or len(best.covariance) <= LEVEL_COORDINATES:
         return answer
-    facts: Facts = {**answer.facts, "attitude_std": loosest(best)}
+    if attitude_std(best) <= MAX_ATTITUDE_STD:
+        return answer
+    facts: Facts = {**answer.facts, "attitude_std": attitude_std(best)}
     reasons = (Reason.ATTITUDE_UNCERTAIN,)
     return replace(answer, verdict=Verdict.AMBIGUOUS, reasons=reasons, facts=facts)
 
@@ -144,7 +151,7 @@ def _lean(best: Estimate | None, scan: CloudScan) -> float:
     return float(np.arccos(np.clip(up, -1.0, 1.0)))
 
 
-def _leans(
+def _leans_significantly(
     atlas: SearchSpace, look: ScanInput, best: Estimate, settings: LocalizationSettings
 ) -> bool:
     """Whether the scan, fitted once more at the best place, leans by more than it may.
@@ -156,20 +163,20 @@ def _leans(
         k = int(np.argmax([len(one.points) for one in look.scans if isinstance(one, CloudScan)]))
         scan, pose = look.scans[k], pose @ Pose3.lifted(look.robot_poses[k])
     assert isinstance(scan, CloudScan)
-    atlas, best = map_of(atlas, replace(best, pose=pose))
+    atlas, best = local_map_of(atlas, replace(best, pose=pose))
     start = np.atleast_2d((best.pose @ scan.T_robot_level).vector)
-    fit, spreads = last_fit(atlas, scan, start, atlas.fitted(True), settings)
+    fit, spreads = final_fit(atlas, scan, start, atlas.fitted(True), settings)
     tilt, spread = fit.poses[0, 4:], spreads[0, 4:, 4:]
-    lean, sure = np.hypot(*tilt), tilt @ np.linalg.solve(spread, tilt) > ALLOWED**2
-    blind = np.linalg.eigvalsh(spread)[-1] > MOST**2  # which tells nothing
-    if lean <= LEAST or not (sure or (lean > MOST and not blind)):
+    lean, sure = np.hypot(*tilt), tilt @ np.linalg.solve(spread, tilt) > MAX_LEAN_STDS**2
+    blind = np.linalg.eigvalsh(spread)[-1] > MAX_ATTITUDE_ERROR**2  # which tells nothing
+    if lean <= MIN_LEAN or not (sure or (lean > MAX_ATTITUDE_ERROR and not blind)):
         return False
     # On coarse cells it may slide to where it fits less well.
-    level, _ = last_fit(atlas, scan, start, atlas.fitted(False), settings)
-    return bool(cost(fit, atlas, settings)[0] < cost(level, atlas, settings)[0])
+    level, _ = final_fit(atlas, scan, start, atlas.fitted(False), settings)
+    return bool(final_fit_cost(fit, atlas, settings)[0] < final_fit_cost(level, atlas, settings)[0])
 
 
-def _said(answer: Answer, scan: CloudScan) -> Answer:
+def _with_lean(answer: Answer, scan: CloudScan) -> Answer:
     """Add to an answer how far the scan leans."""
     if answer.best is None:
         return answer

@@ -17,7 +17,7 @@ from isovist.sensing import ScanInput, ScanSequence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class View:
+class ScanView:
     """One of several scans.
 
     Attributes:
@@ -34,23 +34,23 @@ class View:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ManyBeams(Beams):
+class SequenceBeams(Beams):
     """Beams of several scans in the level frame of the last, view after view.
 
     Attributes:
         views: The same scan by scan.
     """
 
-    views: tuple[View, ...]
+    views: tuple[ScanView, ...]
 
 
-def beams_of(
+def select_beams(
     atlas: SearchSpace, scan: ScanInput, thin: tuple[int, float], block: tuple[float, float]
 ) -> Beams:
     """`Atlas.beams` of one scan, or of several in the frame of the last."""
     if not isinstance(scan, ScanSequence):
         return atlas.beams(scan, thin, block)
-    views: list[View] = []
+    views: list[ScanView] = []
     ends, numbers, columns = np.empty((0, atlas.dimension)), *np.empty((2, 0), dtype=np.int64)
     for one, place, error in reversed(
         list(zip(scan.scans, scan.view_poses, scan.view_variances, strict=True))
@@ -63,24 +63,24 @@ def beams_of(
         again = np.full(len(beams), -1)
         first = 0
         for later in views:
-            seen = _seen_again(beams, place, later, block[0])
+            seen = _match_beams(beams, place, later, block[0])
             again = np.where(again < 0, np.where(seen < 0, seen, seen + first), again)
             first += len(later.beams)
-        again = _with_most(again, beams, column)
+        again = _match_groups(again, beams, column)
         old = again >= 0
         number[old], column[old] = numbers[again[old]], columns[again[old]]
-        views.insert(0, View(beams, place, error, float((~old).mean())))
+        views.insert(0, ScanView(beams, place, error, float((~old).mean())))
         ends = np.concatenate([here, ends])
         numbers, columns = np.append(number, numbers), np.append(column, columns)
     sigmas = Beams.sigmas_of(view.beams for view in views)
     whole = Beams.of(ends, numbers, columns, np.empty(0), sigmas)
-    return ManyBeams(
+    return SequenceBeams(
         whole.ends, whole.strengths, whole.sigmas, whole.order, whole.starts, whole.columns,
         tuple(views),
     )  # fmt: skip
 
 
-def _seen_again(beams: Beams, place: AnyPose, later: View, block: float) -> IntArray:
+def _match_beams(beams: Beams, place: AnyPose, later: ScanView, block: float) -> IntArray:
     """Which beam of a later view sees what each beam does, shape (m,); −1 where none does."""
     from scipy.spatial import cKDTree
 
@@ -97,7 +97,7 @@ def _seen_again(beams: Beams, place: AnyPose, later: View, block: float) -> IntA
     return np.asarray(np.where(away < slack, near, found), dtype=np.int64)
 
 
-def _with_most(again: IntArray, beams: Beams, column: IntArray) -> IntArray:
+def _match_groups(again: IntArray, beams: Beams, column: IntArray) -> IntArray:
     """The same, where beams of a column whose others are mostly seen again go with the nearest.
 
     What stood in the way of single beams is not seen again; alone, it would make a witness of a

@@ -50,7 +50,7 @@ AnyRegion = Region | Mapping[str, Region | None] | None
 """What a user gives: a region of one map, or regions by name of several."""
 
 
-def site_of(atlas: AnyMaps | SearchSpace) -> SearchSpace:
+def search_space_of(atlas: AnyMaps | SearchSpace) -> SearchSpace:
     """An atlas as it is, and several side by side."""
     if isinstance(atlas, SearchSpace):
         return atlas
@@ -87,7 +87,9 @@ def search_region(site: SearchSpace, region: AnyRegion) -> SearchRegion:
     return Regions(site, dict(region))
 
 
-def around(site: SearchSpace, pose: AnyPose, radius: float, tolerance: float) -> Region | Regions:
+def region_around(
+    site: SearchSpace, pose: AnyPose, radius: float, tolerance: float
+) -> Region | Regions:
     """Near a pose of the robot, on its own map: within `radius` (m) and `tolerance` (rad)."""
     if not isinstance(site, MultiMap):
         return Region.around(pose, radius, tolerance)
@@ -95,26 +97,26 @@ def around(site: SearchSpace, pose: AnyPose, radius: float, tolerance: float) ->
     return Regions(site, {site.name_of(pose): region})
 
 
-def told(site: SearchSpace, answer: Answer) -> Answer:
+def answer_in_map_frames(site: SearchSpace, answer: Answer) -> Answer:
     """An answer as a user wants it: each pose in the frame of its own map, with its name."""
     if not isinstance(site, MultiMap):
         return answer
-    return replace(answer, estimates=named(site, answer.estimates))
+    return replace(answer, estimates=estimates_in_map_frames(site, answer.estimates))
 
 
-def named(site: SearchSpace, estimates: Sequence[Estimate]) -> Sequence[Estimate]:
+def estimates_in_map_frames(site: SearchSpace, estimates: Sequence[Estimate]) -> Sequence[Estimate]:
     """Estimates in the frames of their own maps."""
     if not isinstance(site, MultiMap):
         return estimates
-    return tuple(on_map(site, estimate) for estimate in estimates)
+    return tuple(to_map_frame(site, estimate) for estimate in estimates)
 
 
-def on_map(site: MultiMap, estimate: Estimate) -> Estimate:
+def to_map_frame(site: MultiMap, estimate: Estimate) -> Estimate:
     """An estimate in the frame of its own map, with its name."""
     return replace(estimate, pose=site.to_local(estimate.pose), map=site.name_of(estimate.pose))
 
 
-def placed(site: SearchSpace, estimate: Estimate) -> Estimate:
+def to_common_frame(site: SearchSpace, estimate: Estimate) -> Estimate:
     """The way back."""
     if not isinstance(site, MultiMap) or estimate.map is None:
         return estimate

@@ -5,16 +5,16 @@ import numpy as np
 from isovist.arrays import BoolArray, FloatArray
 from isovist.atlas import Beams, SearchSpace
 from isovist.localization.candidates.node_search import distinct_indices
-from isovist.localization.fitting.sequence_fit import fit_and_rate, fit_together
-from isovist.localization.query.scan_views import ManyBeams, beams_of
+from isovist.localization.fitting.sequence_fit import fit_and_rate, fit_sequence
+from isovist.localization.query.scan_views import SequenceBeams, select_beams
 from isovist.localization.scoring.hypotheses import (
     Fits,
-    _best_first,
-    refuted,
-    sums_of,
-    witnesses_of,
+    best_first,
+    group_ratings,
+    is_refuted,
+    summarize,
 )
-from isovist.localization.scoring.removed_walls import counts, far
+from isovist.localization.scoring.removed_walls import allows_removed_walls, see_through_settings
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing import ScanInput
 
@@ -51,10 +51,10 @@ def refine(
         rated, fitted = (count / settings.seeds[True] for count in settings.keep[True])
         followed = max(followed, round(rated * len(seeds)))
         most = max(most, round(fitted * len(seeds)))
-    poses, rough = fit_roughly(atlas, scan, seeds, settings, most=followed, thorough=thorough)
+    poses, rough = fit_coarsely(atlas, scan, seeds, settings, most=followed, thorough=thorough)
     alive, leader = _not_refuted(rough, leader, settings)
     poses = poses[alive | (np.arange(len(poses)) < most)]
-    many = beams_of(atlas, scan, settings.beams[1], settings.block)
+    many = select_beams(atlas, scan, settings.beams[1], settings.block)
     return refit(atlas, many, poses, settings, tilt=tilt), leader
 
 
@@ -70,12 +70,12 @@ def refine_best(
 ) -> Fits:
     """Fit candidates with few beams, and the `keep` best of them with many, best first."""
     most = settings.share(atlas, settings.keep[thorough][0])
-    poses, _ = fit_roughly(atlas, scan, seeds, settings, most=most, thorough=thorough)
-    many = beams_of(atlas, scan, settings.beams[1], settings.block)
+    poses, _ = fit_coarsely(atlas, scan, seeds, settings, most=most, thorough=thorough)
+    many = select_beams(atlas, scan, settings.beams[1], settings.block)
     return refit(atlas, many, poses[:keep], settings, tilt=tilt)
 
 
-def fit_roughly(
+def fit_coarsely(
     atlas: SearchSpace,
     scan: ScanInput,
     seeds: FloatArray,
@@ -90,12 +90,12 @@ def fit_roughly(
         The distinct poses, best first, of the `most` that the beams constrain best, and what
         `sums_of` says of each.
     """
-    few = beams_of(atlas, scan, settings.beams[0], settings.block)
+    few = select_beams(atlas, scan, settings.beams[0], settings.block)
     # Few beams say little of the height, and nodes should have it right.
     first = atlas.fitted(False) if thorough else 3
     widths = settings.coarse_widths(atlas)
     fit, rated = fit_and_rate(atlas, few, seeds, widths, first, settings, most)
-    sums = sums_of(few, *rated)
+    sums = summarize(few, *rated)
     order = np.argsort(-sums[:, 0], kind="stable")
     order = order[distinct_indices(fit.poses[order], *settings.apart[1])]
     return fit.poses[order], sums[order]
@@ -109,7 +109,7 @@ def _not_refuted(
         return np.empty(0, dtype=np.bool_), leader
     best = sums[0] if leader is None or sums[0, 0] > leader[0] else leader
     every = np.concatenate([best[None], sums])
-    out = refuted(witnesses_of(every), every[:, 0], float(best[1]), settings.careful())
+    out = is_refuted(group_ratings(every), every[:, 0], float(best[1]), settings.careful())
     return ~out, best
 
 
@@ -127,9 +127,11 @@ def refit(
     """
     widths = settings.fine_widths(atlas) if widths is None else widths
     n = atlas.fitted(tilt)
-    if isinstance(many, ManyBeams):
-        fit, rated, known = fit_together(atlas, many, poses, widths, n, settings)
-        return _best_first(Fits(fit, many, *rated, known))
-    models = [settings.model, far(settings).model] if counts(atlas) else [settings.model]
+    if isinstance(many, SequenceBeams):
+        fit, rated, known = fit_sequence(atlas, many, poses, widths, n, settings)
+        return best_first(Fits(fit, many, *rated, known))
+    models = [settings.model]
+    if allows_removed_walls(atlas):
+        models.append(see_through_settings(settings).model)
     fit, told = atlas.fit_and_rate(many, poses, widths, n, models)
-    return _best_first(Fits(fit, many, *told[0], bare=told[1][0] if len(told) > 1 else None))
+    return best_first(Fits(fit, many, *told[0], bare=told[1][0] if len(told) > 1 else None))

@@ -18,14 +18,14 @@ from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray, readon
 from isovist.atlas import Beams, SearchSpace
 from isovist.localization.answer import Answer
 from isovist.localization.fitting.sequence_fit import rate
-from isovist.localization.query.scan_views import beams_of
-from isovist.localization.query.search_space import AnyMaps, placed, site_of
+from isovist.localization.query.scan_views import select_beams
+from isovist.localization.query.search_space import AnyMaps, search_space_of, to_common_frame
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose
 from isovist.sensing import ScanInput, last_scan
 from isovist.settings import checked_settings
 
-TELLING = 1.0
+MIN_FAVOUR = 1.0
 """Least |δ| of (1) that tells places apart, in nats."""
 SECTORS = 8
 """Of the directions around a robot, each as wide as the others; the first looks ahead."""
@@ -53,12 +53,12 @@ class Contrast:
     @property
     def telling(self) -> BoolArray:
         """Which beams tell the places apart, shape (m,)."""
-        return np.asarray(np.abs(self.favour) >= TELLING)
+        return np.asarray(np.abs(self.favour) >= MIN_FAVOUR)
 
     @property
     def counts(self) -> tuple[int, int]:
         """How many of those favour the first place, and how many the second."""
-        return int((self.favour >= TELLING).sum()), int((self.favour <= -TELLING).sum())
+        return int((self.favour >= MIN_FAVOUR).sum()), int((self.favour <= -MIN_FAVOUR).sum())
 
     @property
     def by_sector(self) -> IntArray:
@@ -87,7 +87,7 @@ def contrast(
         What the beams say that the verdict rests on; `None` where the answer has only one place.
     """
     chosen = checked_settings(LocalizationSettings, settings)
-    site = site_of(atlas)
+    site = search_space_of(atlas)
     site.check(last_scan(scan))
     held = scan.within(site.diagonal)
     if held is None or len(answer.estimates) < 2:
@@ -95,8 +95,8 @@ def contrast(
     alive = (k for k, estimate in enumerate(answer.estimates) if k > 0 and not estimate.refuted)
     second = next(alive, 1)
     both = answer.estimates[0], answer.estimates[second]
-    beams = beams_of(site, held, chosen.beams[1], chosen.block)
-    side_by_side = [placed(site, estimate).pose for estimate in both]
+    beams = select_beams(site, held, chosen.beams[1], chosen.block)
+    side_by_side = [to_common_frame(site, estimate).pose for estimate in both]
     ratings, _ = rate_at(site, held, beams, side_by_side, chosen)
     favour = (ratings[0] - ratings[1]).astype(np.float64)
     ends = held.T_robot_level.apply(beams.ends)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from isovist.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from isovist.atlas import Beams, Fit, SearchSpace
 from isovist.compute import BeamRatings
-from isovist.localization.scoring.removed_walls import counts, forgiven
+from isovist.localization.scoring.removed_walls import allow_for_removed_walls, allows_removed_walls
 from isovist.localization.settings import LocalizationSettings
 
 
@@ -40,7 +40,7 @@ class Fits:
 
     def __post_init__(self) -> None:
         if self.sums.size == 0:
-            object.__setattr__(self, "sums", sums_of(self.beams, self.ratings, self.kinds))
+            object.__setattr__(self, "sums", summarize(self.beams, self.ratings, self.kinds))
 
     def __len__(self) -> int:
         return len(self.fit.poses)
@@ -58,7 +58,7 @@ class Fits:
     @property
     def witnesses(self) -> FloatArray:
         """Mean rating of each column of blocks, shape (K, C)."""
-        return witnesses_of(self.sums)
+        return group_ratings(self.sums)
 
     @property
     def scores(self) -> FloatArray:
@@ -77,7 +77,7 @@ class Fits:
 
     def totals(self, settings: LocalizationSettings) -> FloatArray:
         """What the scan is worth from each pose, `judge` (1), in nats, shape (K,)."""
-        return totals_of(self.sums, settings)
+        return log_likelihoods(self.sums, settings)
 
     def joined(self, other: "Fits") -> "Fits":
         """These and others of the same beams of one scan, best first."""
@@ -89,7 +89,7 @@ class Fits:
             known = np.concatenate([self.known, other.known])
         if self.bare is not None and other.bare is not None:
             bare = np.concatenate([self.bare, other.bare])
-        return _best_first(Fits(fit, self.beams, ratings, kinds, known, bare=bare))
+        return best_first(Fits(fit, self.beams, ratings, kinds, known, bare=bare))
 
     def select(self, index: IntArray | BoolArray) -> "Fits":
         """Some of them, in this order."""
@@ -105,17 +105,17 @@ class Fits:
         """`sums` with walls that are not there counted once (`gone`), rated from poses near."""
         near, bare = (self.poses, self.bare) if poses is None else (poses, None)
         rated = BeamRatings(self.ratings, self.kinds)
-        return forgiven(atlas, self.beams, near, rated, self.sums, settings, bare)
+        return allow_for_removed_walls(atlas, self.beams, near, rated, self.sums, settings, bare)
 
     def worth(
         self, atlas: SearchSpace, settings: LocalizationSettings, poses: FloatArray | None = None
     ) -> FloatArray:
         """`totals` of these, `forgiven` where that `counts`, shape (K,)."""
-        told = self.forgiven(atlas, settings, poses) if counts(atlas) else self.sums
-        return totals_of(told, settings)
+        told = self.forgiven(atlas, settings, poses) if allows_removed_walls(atlas) else self.sums
+        return log_likelihoods(told, settings)
 
 
-def sums_of(beams: Beams, ratings: Float32Array, kinds: NDArray[np.uint8]) -> FloatArray:
+def summarize(beams: Beams, ratings: Float32Array, kinds: NDArray[np.uint8]) -> FloatArray:
     """What `Fits.sums` are of ratings and kinds, both of shape (K, m)."""
     from isovist.compute import SUMMARY_COLUMNS, sum_beams
 
@@ -124,12 +124,12 @@ def sums_of(beams: Beams, ratings: Float32Array, kinds: NDArray[np.uint8]) -> Fl
     return sums
 
 
-def witnesses_of(sums: FloatArray) -> FloatArray:
+def group_ratings(sums: FloatArray) -> FloatArray:
     """Mean rating of each column of blocks, shape (K, C), from what `sums_of` gives."""
     return sums[:, 3:]
 
 
-def totals_of(sums: FloatArray, settings: LocalizationSettings) -> FloatArray:
+def log_likelihoods(sums: FloatArray, settings: LocalizationSettings) -> FloatArray:
     """L of `judge` (1) from what `sums_of` gives, in nats, shape (K,)."""
     from isovist.compute import sum_scores
 
@@ -138,7 +138,7 @@ def totals_of(sums: FloatArray, settings: LocalizationSettings) -> FloatArray:
     return totals
 
 
-def refuted(
+def is_refuted(
     witnesses: FloatArray, scores: FloatArray, inliers: float, settings: LocalizationSettings
 ) -> BoolArray:
     """Which of the other places `judge` (4) excludes, shape (K − 1,)."""
@@ -151,5 +151,5 @@ def refuted(
     return out
 
 
-def _best_first(fits: Fits) -> Fits:
+def best_first(fits: Fits) -> Fits:
     return fits if len(fits) < 2 else fits.select(np.argsort(-fits.scores, kind="stable"))

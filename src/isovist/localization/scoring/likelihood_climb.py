@@ -4,12 +4,12 @@ import numpy as np
 
 from isovist.arrays import FloatArray, IntArray
 from isovist.atlas import SearchSpace
-from isovist.localization.fitting.covariance import by_coordinate
-from isovist.localization.scoring.hypotheses import Fits, sums_of, totals_of
+from isovist.localization.fitting.covariance import coordinate_vector
+from isovist.localization.scoring.hypotheses import Fits, log_likelihoods, summarize
 from isovist.localization.settings import LocalizationSettings
 
 
-def polish(
+def climb_likelihood(
     atlas: SearchSpace, fits: Fits, settings: LocalizationSettings, totals: FloatArray
 ) -> tuple[Fits, FloatArray]:
     """The fits that contend for the first place, with the ratings of the best pose near each.
@@ -28,7 +28,7 @@ def polish(
         The fits, and what each is then worth in the same way, never less.
     """
     step, turn, _ = settings.nearby
-    chosen = contenders(totals, settings)
+    chosen = within_margin(totals, settings)
     if len(chosen) < 2 or fits.known is not None:
         return fits, totals
     totals = totals.copy()
@@ -36,14 +36,14 @@ def polish(
     poses, reached, n = best.poses.copy(), best.totals(settings), atlas.fitted(False)
     ratings, kinds = fits.ratings.copy(), fits.kinds.copy()
     moves = np.zeros((2 * n, poses.shape[1]))
-    moves[:n, :n] = np.diag(by_coordinate(step, turn, n))
+    moves[:n, :n] = np.diag(coordinate_vector(step, turn, n))
     moves[n:] = -moves[:n]
     for share in (1.0, 0.5, 0.25):
         moved = np.arange(len(chosen))
         for _twice in range(2):
             tried = (poses[moved, None] + share * moves).reshape(-1, poses.shape[1])
             rated = atlas.rate(fits.beams, tried, settings.model)
-            worth = totals_of(sums_of(fits.beams, *rated), settings).reshape(len(moved), -1)
+            worth = log_likelihoods(summarize(fits.beams, *rated), settings).reshape(len(moved), -1)
             k = np.argmax(worth, axis=1)
             better = np.flatnonzero(worth.max(axis=1) > reached[moved])
             at, moved = better * len(moves) + k[better], moved[better]
@@ -56,6 +56,6 @@ def polish(
     return found, totals
 
 
-def contenders(totals: FloatArray, settings: LocalizationSettings) -> IntArray:
+def within_margin(totals: FloatArray, settings: LocalizationSettings) -> IntArray:
     """Which of several places may come first by the best pose near each, from their worth."""
     return (totals >= totals.max() - settings.nearby[2]).nonzero()[0]

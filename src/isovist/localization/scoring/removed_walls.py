@@ -26,7 +26,7 @@ from isovist.localization.fitting.sequence_fit import rate
 from isovist.localization.settings import LocalizationSettings
 
 
-def forgiven(
+def allow_for_removed_walls(
     atlas: SearchSpace,
     beams: Beams,
     poses: FloatArray,
@@ -54,7 +54,7 @@ def forgiven(
         if len(some) == 0:
             return sums
         bare = np.empty_like(ratings)
-        bare[some], _ = rate(atlas, beams, poses[some], far(settings))
+        bare[some], _ = rate(atlas, beams, poses[some], see_through_settings(settings))
     eased = np.empty_like(sums)
     credit_removed_walls(
         ratings, kinds, bare, beams.order, beams.starts, beams.columns, least, sums, eased
@@ -62,7 +62,7 @@ def forgiven(
     return eased
 
 
-def counts(atlas: SearchSpace) -> bool:
+def allows_removed_walls(atlas: SearchSpace) -> bool:
     """Whether a place is worth what it is with its walls that are gone forgiven: in the plane.
 
     Behind every wall in space lies a floor, which explains where beams end by chance: 20
@@ -72,7 +72,7 @@ def counts(atlas: SearchSpace) -> bool:
 
 
 @lru_cache
-def far(settings: LocalizationSettings) -> LocalizationSettings:
+def see_through_settings(settings: LocalizationSettings) -> LocalizationSettings:
     """The same, asking only where beams end."""
     model = replace(settings.model, behind_share=1.0)
     return replace(settings, model=model)

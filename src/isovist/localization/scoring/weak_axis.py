@@ -18,17 +18,17 @@ import numpy as np
 
 from isovist.arrays import FloatArray, readonly
 from isovist.atlas import Beams, SearchSpace
-from isovist.localization.fitting.covariance import longest
-from isovist.localization.scoring.hypotheses import sums_of, totals_of
+from isovist.localization.fitting.covariance import major_axis
+from isovist.localization.scoring.hypotheses import log_likelihoods, summarize
 from isovist.localization.settings import LocalizationSettings
 
 STEPS = 8
 """To either side."""
-MUCH = 2.0
+MIN_STD_RATIO = 2.0
 """Times the standard deviation of a fit: below that the two say the same, as a rule."""
 
 
-def slid(
+def widen_along_weak_axis(
     atlas: SearchSpace,
     beams: Beams,
     pose: FloatArray,
@@ -44,15 +44,15 @@ def slid(
         spread: Its covariance, shape (n, n).
         settings: How to rate, and what another place is.
     """
-    variance, axis = longest(spread)
-    ways = _ways(settings.same[0])
+    variance, axis = major_axis(spread)
+    ways = _offsets(settings.same[0])
     poses = np.empty((len(ways), len(pose)))
     poses[:] = pose
     poses[:, :2] += ways[:, None] * axis
-    worth = totals_of(sums_of(beams, *atlas.rate(beams, poses, settings.model)), settings)
+    worth = log_likelihoods(summarize(beams, *atlas.rate(beams, poses, settings.model)), settings)
     share = np.exp(worth - worth.max())
     wide = float(share @ ways**2 / share.sum())
-    if wide <= MUCH**2 * variance:
+    if wide <= MIN_STD_RATIO**2 * variance:
         return spread
     wider = spread.copy()
     wider[:2, :2] += (wide - variance) * np.outer(axis, axis)
@@ -60,6 +60,6 @@ def slid(
 
 
 @lru_cache
-def _ways(reach: float) -> FloatArray:
+def _offsets(reach: float) -> FloatArray:
     """s of (1) in m."""
     return readonly(np.linspace(-reach, reach, 2 * STEPS + 1))

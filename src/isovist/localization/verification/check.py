@@ -29,14 +29,19 @@ from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.candidates.coarse_search import coarse_candidates
 from isovist.localization.candidates.map_streams import find_candidates
 from isovist.localization.candidates.node_search import distinct_indices
-from isovist.localization.decision.judge import judge
-from isovist.localization.fitting.final_fit import settled
+from isovist.localization.decision.judge import decide
+from isovist.localization.fitting.final_fit import refit_estimates
 from isovist.localization.kernels import compile_kernels
-from isovist.localization.query.search_space import AnyMaps, frame_of, site_of, told
+from isovist.localization.query.search_space import (
+    AnyMaps,
+    answer_in_map_frames,
+    frame_of,
+    search_space_of,
+)
 from isovist.localization.reasons import Facts, Reason
 from isovist.localization.scoring.coarse_to_fine import refit
 from isovist.localization.scoring.hypotheses import Fits
-from isovist.localization.scoring.likelihood_climb import contenders
+from isovist.localization.scoring.likelihood_climb import within_margin
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, Pose, Pose3, wrap_angle
 from isovist.renamed import accept_old_names
@@ -140,7 +145,7 @@ def check(
             f"got {type(space).__name__} and {type(scan).__name__}. "
             "`build` makes an atlas of a map, `read_scan` a scan of a file.",
         )
-    site = site_of(space)
+    site = search_space_of(space)
     map = _named(site, map)
     spread = _checked(site, scan, pose, covariance)
     chosen = checked_settings(LocalizationSettings, settings)
@@ -196,10 +201,10 @@ def _judged(
 
     def judged(nearby: bool) -> _Compared:
         every = replace(settings, listed=max(settings.listed, len(fits)))
-        answer = judge(site, scan, fits, every, nearby=nearby)
+        answer = decide(site, scan, fits, every, nearby=nearby)
         listed = _listed(site, answer.estimates, claim, settings)
-        answer = replace(answer, estimates=settled(site, scan, listed, None, settings))
-        return _compared(told(site, answer), claim, settings)
+        answer = replace(answer, estimates=refit_estimates(site, scan, listed, None, settings))
+        return _compared(answer_in_map_frames(site, answer), claim, settings)
 
     compared = judged(nearby=False)
     if compared.verdict != "disagrees" or compared.fit is None or thorough:
@@ -211,7 +216,8 @@ def _judged(
         fits = _with(site, few, many, fits, found, settings, thorough)
         compared = judged(nearby=False)
     # What places gain nearby seldom settles what their fits leave open, and takes longest.
-    if compared.verdict != "cannot tell" and len(contenders(fits.totals(settings), settings)) > 1:
+    contenders = within_margin(fits.totals(settings), settings)
+    if compared.verdict != "cannot tell" and len(contenders) > 1:
         compared = judged(nearby=True)
     return compared, stands
 

@@ -28,7 +28,7 @@ import numpy as np
 from isovist import InputError, LocalizationSettings, Pose, Scan
 from isovist.arrays import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 from isovist.atlas import Beams, SearchSpace
-from isovist.localization import by_coordinate, covariances, information
+from isovist.localization import coordinate_vector, covariances, information
 from isovist.paper.observations import motions_since_start
 from isovist.paper.settings import StartFitSettings, TrajectorySettings
 from isovist.poses import wrap_angle
@@ -140,7 +140,7 @@ def refine_chain(
     k = _check_odometry(scans, odometry)
     Q = as_floats("drift", drift, (k - 1, 3, 3)) if k > 1 else np.empty((0, 3, 3))
     steps = [a.inverse @ b for a, b in pairwise(odometry)]
-    widest = by_coordinate(10.0 * settings.loose, np.pi, 3)
+    widest = coordinate_vector(10.0 * settings.loose, np.pi, 3)
     path = [start]
     for _ in range(limits.max_rounds // 2):
         predicted = [path[-1]]

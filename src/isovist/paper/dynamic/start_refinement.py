@@ -30,7 +30,7 @@ import numpy as np
 
 from isovist import InputError, LocalizationSettings, Range, Scan, StartFit
 from isovist.arrays import ArrayLike, FloatArray, as_floats, readonly
-from isovist.localization import by_coordinate
+from isovist.localization import coordinate_vector
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.dynamic.dynamic_bound import stack
 from isovist.paper.settings import BoundSettings
@@ -130,7 +130,7 @@ def fit_start(
     if noise is None:
         H = H / max(end.cost / max(1, len(end.residuals) - len(s)), 1e-300)
     length = 10.0 * LocalizationSettings().loose
-    widest = by_coordinate(length, np.pi if trajectory.arm is not None else length, len(s))
+    widest = coordinate_vector(length, np.pi if trajectory.arm is not None else length, len(s))
     information = H * np.outer(units, units)
     covariance = np.linalg.inv(information + np.diag(1.0 / widest**2))
     return StartFit(

@@ -8,7 +8,7 @@ from isovist.arrays import BoolArray, FloatArray
 from isovist.atlas import AnyScan, Atlas, PlaneAtlas, SpaceAtlas
 from isovist.compute import EXPLAINED
 from isovist.localization import (
-    TELLING,
+    MIN_FAVOUR,
     Answer,
     AnyMaps,
     Contrast,
@@ -185,8 +185,8 @@ def _draw_contrast(
     first, second = contrast.numbers
     colours = {
         NEUTRAL: ~contrast.telling,
-        FITS: contrast.favour >= TELLING,
-        ASTRAY: contrast.favour <= -TELLING,
+        FITS: contrast.favour >= MIN_FAVOUR,
+        ASTRAY: contrast.favour <= -MIN_FAVOUR,
     }
     sides = zip(("first", "second"), contrast.numbers, contrast.poses, strict=True)
     for name, number, pose in sides:

@@ -40,7 +40,7 @@ def locate(
     from isovist.apps.cli.support.maps import BuildOptions, open_atlases
     from isovist.apps.cli.support.scans import ScanOptions, search_region
     from isovist.compute import compile_in_background, select_distinct
-    from isovist.localization import Verdict, contrast, hints, site_of
+    from isovist.localization import Verdict, contrast, hints, search_space_of
     from isovist.localization.locate import locate as locate_scan
     from isovist.report import (
         answer_json,
@@ -61,7 +61,7 @@ def locate(
     )
     check_one_map(maps, region)
     atlas = open_atlases(maps, BuildOptions(height=height, max_height=max_height))
-    compile_in_background(*site_of(atlas).kernels()[1:], select_distinct)
+    compile_in_background(*search_space_of(atlas).kernels()[1:], select_distinct)
     answer = locate_scan(
         atlas, scans, region=region, tilt=tilt, any_attitude=any_attitude, prove=prove,
         budget_s=budget_s,
