@@ -21,11 +21,16 @@ from isovist.atlas.data.surfaces import bare_walls
 from isovist.atlas.matching.beams import Beams
 from isovist.localization.settings import LocalizationSettings, ProofSettings
 from isovist.localization.verification.branch_and_bound import (
-    UNITS,
+    UNITS_PER_NAT,
+    PoseProblem,
     RemainingBoxes,
     search_pose_boxes,
 )
-from isovist.localization.verification.upper_bounds import FRONTIERS, WALLS, UpperBoundMap
+from isovist.localization.verification.upper_bounds import (
+    FRONTIER_CLASSES,
+    WALL_CLASSES,
+    UpperBoundMap,
+)
 from isovist.maps.cells import Cell
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose, unit_vectors, wrap_angle
@@ -120,7 +125,7 @@ def plant(rng: np.random.Generator, cases: int) -> tuple[int, int]:
     inside[inside] = free[place[inside, 1], place[inside, 0]]
     # A floor for all of them at once, low enough for a few and high enough to drop boxes.
     floor = float(np.quantile(ratings[inside], rng.uniform(0.3, 0.999)))
-    found = search_pose_boxes(atlas, beams, atlas.model(USUAL.model), floor, SMALL)
+    found = search_pose_boxes(PoseProblem(atlas, beams, atlas.model(USUAL.model), floor), SMALL)
     chosen = poses[inside & (ratings >= floor)]
     return len(chosen), sum(not holds(atlas, found, pose) for pose in chosen)
 
@@ -132,7 +137,7 @@ def brute_force(
     unit, model = atlas.world.resolution, atlas.model(USUAL.model)
     sigma, longest, hits, short, nearest, random, beyond, fading, slack, share = model
     ceilings = UpperBoundMap.of(atlas)
-    codes, pad, free = ceilings.codes, ceilings.pad, ceilings.free
+    codes, pad, free = ceilings.codes, ceilings.padding, ceilings.free
     z = np.hypot(*beams.ends.T)
     size, turns = settings.first(unit)
 
@@ -156,11 +161,11 @@ def brute_force(
         code = codes[end[:, 1], end[:, 0]]
         corner = math.sqrt(0.5) * unit
         rho = math.sqrt(0.5) * size * unit + 2.0 * z * math.sin(0.5 * math.pi / turns) + corner
-        D = WALLS[code // len(FRONTIERS)] - np.hypot(rho, corner)
-        U = FRONTIERS[code % len(FRONTIERS)] - rho
+        D = WALL_CLASSES[code // len(FRONTIER_CLASSES)] - np.hypot(rho, corner)
+        U = FRONTIER_CLASSES[code % len(FRONTIER_CLASSES)] - rho
         tops = most(np.zeros_like(z), np.zeros_like(z))
-        lost = np.floor(np.maximum((tops - most(D, U)) * UNITS - 1e-6, 0.0))
-        return bool(lost.sum() <= math.floor((tops.sum() - floor * len(z)) * UNITS))
+        lost = np.floor(np.maximum((tops - most(D, U)) * UNITS_PER_NAT - 1e-6, 0.0))
+        return bool(lost.sum() <= math.floor((tops.sum() - floor * len(z)) * UNITS_PER_NAT))
 
     rows, columns = -(-free.shape[0] // size), -(-free.shape[1] // size)
     boxes = [
@@ -195,7 +200,7 @@ def same_as_brute_force(rng: np.random.Generator) -> bool:
     settings = replace(
         ProofSettings(), largest=(4.0 * cell, math.radians(24.0)), finest=2.0 * cell, see=0.0
     )
-    found = search_pose_boxes(atlas, beams, atlas.model(USUAL.model), floor, settings)
+    found = search_pose_boxes(PoseProblem(atlas, beams, atlas.model(USUAL.model), floor), settings)
     kept = {tuple(np.round(box[:3], 9)) for box in found.boxes}
     plain = brute_force(atlas, beams, floor, settings)
     return found.complete and kept == {tuple(np.round(box, 9)) for box in plain}

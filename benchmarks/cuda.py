@@ -25,7 +25,7 @@ from isovist.compute.infra.threads import THREADS
 from isovist.compute.registry import available_backends, use_backend
 from isovist.compute.requests import RaySet
 from isovist.localization.settings import LocalizationSettings, ProofSettings
-from isovist.localization.verification.branch_and_bound import search_pose_boxes
+from isovist.localization.verification.branch_and_bound import PoseProblem, search_pose_boxes
 from isovist.localization.workers import Workers
 from isovist.maps.cells import Cell
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
@@ -169,14 +169,15 @@ def searching(side: int) -> None:
     usual = LocalizationSettings()
     beams = atlas.beams(scan, usual.beams[1], usual.block)
     model, floor = atlas.model(usual.model), answer.best.score - usual.refuted[1]
+    problem = PoseProblem(atlas, beams, model, floor)
     found = f"complete search of {world.cells.size * CELL**2:.0f} m2 with {len(beams)} beams"
     for name, limits in (
         ("where beams end, to 5 cm and 0.75°", ProofSettings(see=0.0, finest=CELL, most=1 << 26)),
         ("what they pass too, to 6 mm", ProofSettings()),
     ):
         with use_backend("cuda"):
-            left = search_pose_boxes(atlas, beams, model, floor, limits)
-            spent = seconds(lambda: search_pose_boxes(atlas, beams, model, floor, limits), 5)  # noqa: B023
+            left = search_pose_boxes(problem, limits)
+            spent = seconds(lambda: search_pose_boxes(problem, limits), 5)  # noqa: B023
         print(f"{found}, {name}: {spent * 1e3:.2f} ms, {left.lookups / 1e6:.0f} M look-ups, "
               f"{left.wedges} wedges, {len(left.boxes)} boxes left, "
               f"{'complete' if left.complete else 'given up'}", flush=True)  # fmt: skip

@@ -21,9 +21,13 @@ from isovist.arrays import FloatArray
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.matching.beams import Beams
 from isovist.localization.settings import LocalizationSettings, ProofSettings
-from isovist.localization.verification.branch_and_bound import children, taken_off
+from isovist.localization.verification.branch_and_bound import distance_margins, split_boxes
 from isovist.localization.verification.pose_boxes import SearchLevel
-from isovist.localization.verification.upper_bounds import FRONTIERS, WALLS, UpperBoundMap
+from isovist.localization.verification.upper_bounds import (
+    FRONTIER_CLASSES,
+    WALL_CLASSES,
+    UpperBoundMap,
+)
 
 UNITS = 4096.0
 """Deficits are counted in parts of a nat, rounded down: 180 beams lose 0.05 nats by that."""
@@ -71,11 +75,11 @@ class Worth:
         """
         from isovist.compute.branch_and_bound.upper_bounds import tabulate
 
-        taken = taken_off(z, *half, unit)
+        taken = distance_margins(z, *half, unit)
         plain, tops = np.zeros((len(z), 256), dtype=np.uint16), np.empty(len(z))
-        tabulate(model, z, WALLS, FRONTIERS, taken, 1.0 / UNITS, plain, tops)
+        tabulate(model, z, WALL_CLASSES, FRONTIER_CLASSES, taken, 1.0 / UNITS, plain, tops)
         lost = self.weights[:, None] * plain
-        misses = np.repeat(WALLS, len(FRONTIERS)) - taken[:, :1]
+        misses = np.repeat(WALL_CLASSES, len(FRONTIER_CLASSES)) - taken[:, :1]
         astray = misses > 3.0 * model[0] + 1e-6
         lost[:, : misses.shape[1]] += self.explained / len(z) * UNITS * astray
         most = float(self.weights @ tops) + self.explained
@@ -133,13 +137,13 @@ def boxes(
         if many:
             return None
         size, share, turns = (size // 2, 1, 2 * turns) if size > 1 else (1, 2 * share, 2 * turns)
-        cells, heads = children(alive.cells, alive.heads, turned=True, share=share)
+        cells, heads = split_boxes(alive.cells, alive.headings, halves_headings=True, parts=share)
         if share == 1:
             held = ceilings.has_free_cell(cells, size)
             cells, heads = cells[held], heads[held]
     n = len(alive.cells)
     rows = np.column_stack(
-        [(alive.cells + 0.5) * width, (alive.heads + 0.5) * 2.0 * turn,
+        [(alive.cells + 0.5) * width, (alive.headings + 0.5) * 2.0 * turn,
          np.full(n, 0.5 * width), np.full(n, turn), most - alive.deficits / UNITS]
     )  # fmt: skip
     return np.asarray(rows[np.argsort(-rows[:, 5], kind="stable")])

@@ -40,7 +40,7 @@ from isovist.localization.query.search_space import (
 from isovist.localization.reasons import Facts, Reason
 from isovist.localization.scoring.coarse_to_fine import refine, refit
 from isovist.localization.settings import LocalizationSettings, ProofSettings
-from isovist.localization.verification.proof import IN_SPACE
+from isovist.localization.verification.proof import ONLY_2D
 from isovist.localization.verification.proof import prove as prove_answer
 from isovist.poses import AnyPose
 from isovist.renamed import accept_old_names
@@ -153,7 +153,7 @@ def _located(
     if any_attitude:
         check_attitude(site, held_to, motions or ())
         if prove:
-            raise InputError(IN_SPACE, code="wrong_dimension", field="prove")
+            raise InputError(ONLY_2D, code="wrong_dimension", field="prove")
     if prove and isinstance(site, MultiMap):
         raise InputError(PROVED.format(len(site.names)), code="conflict", field="prove")
     if isinstance(seen, ScanSequence):
@@ -252,8 +252,8 @@ def _proved(
     elif answer.verdict is not Verdict.UNIQUE:
         limits = replace(limits, seconds=LISTED_S)
     found = prove_answer(atlas, scan, answer, region, settings, limits)
-    if len(found.places):
-        new, _ = refine(atlas, scan, found.places, settings, tilt=tilt, thorough=True)
+    if len(found.competitors):
+        new, _ = refine(atlas, scan, found.competitors, settings, tilt=tilt, thorough=True)
         known = [estimate.pose @ scan.T_robot_level for estimate in answer.estimates]
         poses = np.concatenate([np.stack([pose.vector for pose in known]), new.poses])
         fits = refit(atlas, new.beams, poses, settings, tilt=tilt)

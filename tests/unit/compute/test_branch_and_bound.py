@@ -10,7 +10,7 @@ from benchmarks.complete import USUAL, holds, random_cells, random_site, rated
 from isovist import Cell, OccupancyMap, ProofSettings
 from isovist.compute import meets_wall, use_backend
 from isovist.localization import pack_lines
-from isovist.localization.verification.branch_and_bound import search_pose_boxes
+from isovist.localization.verification.branch_and_bound import PoseProblem, search_pose_boxes
 from isovist.maps import Ending
 
 
@@ -49,7 +49,7 @@ def test_what_is_seen_through_walls_drops_boxes_but_not_the_right_one():
     cell = atlas.world.resolution
     blind = replace(ProofSettings(), largest=(4 * cell, 0.4), finest=2 * cell, see=0.0)
     kept = [
-        search_pose_boxes(atlas, beams, atlas.model(USUAL.model), floor, settings)
+        search_pose_boxes(PoseProblem(atlas, beams, atlas.model(USUAL.model), floor), settings)
         for settings in (blind, replace(blind, see=2 * cell))
     ]
     assert all(found.complete and holds(atlas, found, truth) for found in kept)
@@ -63,12 +63,11 @@ def test_beams_are_followed_for_as_long_as_there_is_time():
     beams = atlas.beams(scan, (16, 0.1), USUAL.block)
     cell = atlas.world.resolution
     settings = replace(ProofSettings(), largest=(2 * cell, 0.4), finest=cell, see=2 * cell)
-    asked = (atlas, beams, atlas.model(USUAL.model), float(rated(atlas, beams, truth[None])[0]))
+    floor = float(rated(atlas, beams, truth[None])[0])
+    problem = PoseProblem(atlas, beams, atlas.model(USUAL.model), floor)
     with use_backend("cpu"):
-        whole, late = (
-            search_pose_boxes(*asked, settings),
-            search_pose_boxes(*asked, settings, seconds=0.0),
-        )
+        whole = search_pose_boxes(problem, settings)
+        late = search_pose_boxes(problem, settings, seconds=0.0)
     assert whole.complete
     assert not late.complete
     assert 0 < late.wedges < whole.wedges

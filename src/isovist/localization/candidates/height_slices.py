@@ -327,7 +327,10 @@ def _misses(
     first = np.flatnonzero(np.diff(boxes[:, 2], prepend=-1))
     offsets = _offsets(ends, boxes[first, 2], turns).astype(np.int32)
     counts = np.diff(first, append=len(boxes))
-    tasks, sums = tasks_of(np.repeat(np.arange(len(first)), counts)), np.empty(len(boxes), np.int32)
+    tasks, sums = (
+        split_runs(np.repeat(np.arange(len(first)), counts)),
+        np.empty(len(boxes), np.int32),
+    )
     places = (boxes[:, :2] * size + (size // 2 + BORDER)).astype(np.int32)
     looked = np.zeros(len(tasks), dtype=np.int64)
     tables = ((masks[:, None] & np.arange(256)) == 0).astype(np.uint16)
@@ -339,7 +342,7 @@ CHUNK = 512
 """Boxes that are looked up together: their sums stay in the fastest memory."""
 
 
-def tasks_of(groups: IntArray) -> IntArray:
+def split_runs(groups: IntArray) -> IntArray:
     """Group, first and end of runs of boxes of one group, at most `CHUNK` long, shape (t, 3)."""
     edge = np.flatnonzero(np.diff(groups, prepend=-1, append=-1))
     count = -(-np.diff(edge) // CHUNK)

@@ -1,4 +1,4 @@
-"""A map as the complete search wants it (`localization.verification.branch_and_bound`)."""
+"""A 2D map in the form that upper bounds on ratings need (`verification.branch_and_bound`)."""
 
 import math
 from dataclasses import dataclass, field
@@ -11,120 +11,130 @@ from isovist.arrays import BoolArray, FloatArray, IntArray, once_for_each, reado
 from isovist.atlas import PlaneAtlas, bridge_gaps
 from isovist.maps import Cell, distance_to, wall_faces
 
-WALLS = np.concatenate(
+WALL_CLASSES = np.concatenate(
     [
         np.arange(0.0, 0.4, 0.025),
         np.arange(0.4, 0.8, 0.05),
         [0.8, 0.9, 1.0, 1.25, 1.5, 1.75, 2, 2.5],
     ]
 )
-"""Lower edges of the classes of D in m: fine where a beam's worth falls, then as boxes halve."""
-FRONTIERS = np.array([0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0])
-"""Lower edges of the classes of U in m; its exponential has a length of 1/λ = 1.7 m."""
-EXACT = 1000.0
-"""In cells: squares of singles below it are off by less than a quarter.  Cells of a map on which
-5 m are more would be smaller than 5 mm."""
-RIM = 16
-"""Cells this near to the rim of the map hold ends from outside, where (3) has one more √½."""
+"""Lower edges of the classes of wall distance D in m: fine where the rating of a beam falls."""
+FRONTIER_CLASSES = np.array([0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0])
+"""Lower edges of the classes of distance U to unknown space in m; the rating decays over 1.7 m."""
+MAX_EXACT_DISTANCE = 1000.0
+"""In cells: float32 squares below it are off by less than a quarter.  Only cells smaller than 5 mm
+make 5 m longer than this."""
+MAP_RIM = 16
+"""Cells this near to the rim of the map also hold ends outside of it: `√½` more error."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UpperBoundMap:
-    """A map as bounds want it.
+    """Distance classes and occupancy bits of a 2D map.
 
     Attributes:
-        codes: Class of D and of U of each cell, padded, uint8.
-        pad: Cells around the map.
-        free: Where the sensor can be.
+        codes: Class of D and of U of each cell, padded, uint8, shape (height, width).
+        padding: Cells added on each side of the map.
+        free: Cells where the sensor can be, shape (rows, columns) of the map.
         walls: Bits of occupied cells (`compute.branch_and_bound.visibility.meets_wall`).
         unknown: Bits of unknown cells.
-        seen: What `standing` and, by minus its size, `squares` have said before.
+        cache: Results of `free_mask` by size and of `free_squares` by minus the size.
     """
 
     codes: NDArray[np.uint8]
-    pad: int
+    padding: int
     free: BoolArray
     walls: tuple[NDArray[np.uint64], ...]
     unknown: tuple[NDArray[np.uint64], ...]
-    seen: dict[int, NDArray[Any]] = field(default_factory=dict)
+    cache: dict[int, NDArray[Any]] = field(default_factory=dict)
 
     @staticmethod
     @once_for_each
     def of(atlas: PlaneAtlas) -> "UpperBoundMap":
-        """Those of an atlas; made once for each."""
+        """Return the bound map of an atlas, which is made once per atlas."""
         from scipy.ndimage import binary_dilation
 
-        unit = atlas.world.resolution
-        pad = math.ceil(WALLS[-1] / unit) + 2
-        clear = bridge_gaps(atlas.world, atlas.settings.gap).cells
-        inner = (slice(pad + RIM, -pad - RIM),) * 2
-        plain, near = _classes(np.pad(wall_faces(atlas.world.cells), pad), unit, WALLS)
-        near[inner] = plain[inner]
-        free = clear == Cell.FREE
-        around = np.ones((3, 3), dtype=np.bool_)
-        unknown = np.pad(clear == Cell.UNKNOWN, pad, constant_values=True)
-        enterable = unknown & binary_dilation(np.pad(free, pad), around)
+        cell = atlas.world.resolution
+        padding = math.ceil(WALL_CLASSES[-1] / cell) + 2
+        cells = bridge_gaps(atlas.world, atlas.settings.gap).cells
+        inner = (slice(padding + MAP_RIM, -padding - MAP_RIM),) * 2
+        faces = np.pad(wall_faces(atlas.world.cells), padding)
+        centre_classes, wall_classes = _distance_classes(faces, cell, WALL_CLASSES)
+        wall_classes[inner] = centre_classes[inner]
+        free = cells == Cell.FREE
+        neighbours = np.ones((3, 3), dtype=np.bool_)
+        unknown = np.pad(cells == Cell.UNKNOWN, padding, constant_values=True)
+        enterable = unknown & binary_dilation(np.pad(free, padding), neighbours)
         # A ray enters a cell at its rim, √½ from its middle.
-        _, dark = _classes(enterable, unit, FRONTIERS)
-        codes = near * np.uint8(len(FRONTIERS)) + dark
+        _, frontier_classes = _distance_classes(enterable, cell, FRONTIER_CLASSES)
+        codes = wall_classes * np.uint8(len(FRONTIER_CLASSES)) + frontier_classes
         return UpperBoundMap(
-            readonly(codes), pad, free, pack_lines(clear == Cell.OCCUPIED, fill=False),
-            pack_lines(clear == Cell.UNKNOWN, fill=True),
+            readonly(codes), padding, free, pack_lines(cells == Cell.OCCUPIED, fill=False),
+            pack_lines(cells == Cell.UNKNOWN, fill=True),
         )  # fmt: skip
 
     def free_mask(self, size: int) -> BoolArray:
-        """Which squares of `size` cells hold a free one."""
-        if size in self.seen:
-            return self.seen[size]
+        """Return which squares of `size` cells hold a free cell."""
+        if size in self.cache:
+            return self.cache[size]
         height, width = self.free.shape
         padded = np.pad(self.free, ((0, -height % size), (0, -width % size)))
         rows, columns = padded.shape
-        held = padded.reshape(rows // size, size, columns // size, size).any(axis=(1, 3))
-        return self.seen.setdefault(size, readonly(np.asarray(held)))
+        mask = padded.reshape(rows // size, size, columns // size, size).any(axis=(1, 3))
+        return self.cache.setdefault(size, readonly(np.asarray(mask)))
 
     def has_free_cell(self, squares: IntArray, size: int) -> BoolArray:
-        """Whether squares, column and row, hold a free cell; quarters may lie beyond the map."""
-        held = self.free_mask(size)
-        rows, columns = held.shape
-        beyond = np.pad(held, ((0, 1), (0, 1))).ravel()
+        """Return whether squares (column, row) hold a free cell; they may lie beyond the map."""
+        mask = self.free_mask(size)
+        rows, columns = mask.shape
+        padded = np.pad(mask, ((0, 1), (0, 1))).ravel()
         row, column = np.minimum(squares[:, 1], rows), np.minimum(squares[:, 0], columns)
-        return beyond[row * (columns + 1) + column]
+        return padded[row * (columns + 1) + column]
 
     def free_squares(self, size: int) -> NDArray[np.int32]:
-        """Column and row of these."""
-        if -size not in self.seen:
-            found = np.argwhere(self.free_mask(size))[:, ::-1].astype(np.int32)
-            self.seen[-size] = readonly(np.ascontiguousarray(found))
-        return self.seen[-size]
+        """Return column and row of the squares of `size` cells that hold a free cell, (n, 2)."""
+        if -size not in self.cache:
+            squares = np.argwhere(self.free_mask(size))[:, ::-1].astype(np.int32)
+            self.cache[-size] = readonly(np.ascontiguousarray(squares))
+        return self.cache[-size]
 
 
-def _classes(met: BoolArray, unit: float, edges: FloatArray) -> list[NDArray[np.uint8]]:
-    """The class, by lower edges in m, of the distance of each cell to the nearest of some cells,
-    and that of the same less √½ cells.
+def _distance_classes(
+    targets: BoolArray, cell: float, edges: FloatArray
+) -> list[NDArray[np.uint8]]:
+    """Classify the distance from each cell to the nearest target cell.
+
+    Args:
+        targets: Target cells.
+        cell: Side of a cell in m.
+        edges: Lower edges of the classes in m.
+
+    Returns:
+        The classes of the distance, and of the distance less √½ cells.
     """
-    if not met.any():
-        return 2 * [np.full(met.shape, len(edges) - 1, dtype=np.uint8)]
-    # Distances are roots of whole numbers, and singles tell of which.
-    beyond = min(edges[-1] / unit + 2.0, EXACT)
-    squares = np.rint(np.square(np.minimum(distance_to(met), np.float32(beyond)))).astype(np.int32)
+    if not targets.any():
+        return 2 * [np.full(targets.shape, len(edges) - 1, dtype=np.uint8)]
+    # Squared distances are whole numbers, so float32 distances determine them.
+    limit = np.float32(min(edges[-1] / cell + 2.0, MAX_EXACT_DISTANCE))
+    squares = np.rint(np.square(np.minimum(distance_to(targets), limit))).astype(np.int32)
     roots = np.sqrt(np.arange(int(squares.max()) + 1))
     return [
-        (np.searchsorted(edges, np.maximum(roots - less, 0.0) * unit, side="right") - 1)
+        (np.searchsorted(edges, np.maximum(roots - margin, 0.0) * cell, side="right") - 1)
         .astype(np.uint8)[squares]
-        for less in (0.0, math.sqrt(0.5))
+        for margin in (0.0, math.sqrt(0.5))
     ]  # fmt: skip
 
 
 def pack_lines(mask: BoolArray, *, fill: bool) -> tuple[NDArray[np.uint64], ...]:
-    """Columns from the left and from the right, rows from below and from above, as words.
+    """Pack columns from the left and from the right, and rows from below and above, into words.
 
     Bits beyond the map are `fill`, and so is the last word, which windows may touch.
     """
 
     def pack(lines: BoolArray) -> NDArray[np.uint64]:
         words = -(-lines.shape[1] // 64) + 1
-        full = np.full((len(lines), 64 * words), fill)
-        full[:, : lines.shape[1]] = lines
-        return readonly(np.packbits(full, axis=1, bitorder="little").view(np.uint64))
+        padded = np.full((len(lines), 64 * words), fill)
+        padded[:, : lines.shape[1]] = lines
+        return readonly(np.packbits(padded, axis=1, bitorder="little").view(np.uint64))
 
     return pack(mask.T), pack(mask.T[::-1]), pack(mask), pack(mask[::-1])
