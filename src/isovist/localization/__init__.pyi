@@ -31,10 +31,9 @@ from isovist.localization.decision.judge import decide as decide
 from isovist.localization.decision.judge import probabilities as probabilities
 from isovist.localization.decision.rules import Rule as Rule
 from isovist.localization.decision.rules import apply_rules as apply_rules
-from isovist.localization.decision.search_loop import Evaluation as Evaluation
+from isovist.localization.decision.search_loop import Search as Search
 from isovist.localization.decision.search_loop import attempt as attempt
 from isovist.localization.decision.search_loop import cost_ratio as cost_ratio
-from isovist.localization.decision.search_loop import evaluate as evaluate
 from isovist.localization.decision.search_loop import has_rivals as has_rivals
 from isovist.localization.decision.search_loop import rivals_of as rivals_of
 from isovist.localization.fitting.covariance import coordinate_vector as coordinate_vector

@@ -193,6 +193,31 @@ class Proof:
         return bool(((gap <= self.regions[:, 3]) & (turn <= self.regions[:, 4])).any())
 
 
+@dataclass(frozen=True, slots=True)
+class SearchStep:
+    """One batch of a search (`decision.search_loop`).
+
+    Attributes:
+        candidates: How many new poses were fitted.
+        hypotheses: How many fitted places there are after it.
+        cost_ratio: How many times the cost of the best place the cheapest pose not searched costs.
+        verdict: The verdict after it.
+        reasons: The reasons of this verdict.
+        search_ms: Time of the search, in ms.
+        fit_ms: Time of fitting and scoring, in ms.
+        decide_ms: Time of the decision, in ms.
+    """
+
+    candidates: int
+    hypotheses: int
+    cost_ratio: float
+    verdict: Verdict
+    reasons: tuple[Reason, ...]
+    search_ms: float
+    fit_ms: float
+    decide_ms: float
+
+
 @accept_old_names
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
@@ -208,6 +233,7 @@ class Answer:
         frame: What the poses are of: a frame that a bag names, "robot", or "sensor" where nothing
             says where that sits on the robot.
         facts: Numbers that the reasons rest on.
+        trace: The batches of the search that found the estimates, in order.
     """
 
     verdict: Verdict
@@ -218,11 +244,12 @@ class Answer:
     proof: Proof | None = None
     frame: str = "sensor"
     facts: Facts = field(default_factory=Facts)
+    trace: tuple[SearchStep, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Estimates travel side by side, in a fraction of the time that they take one by one."""
         estimates = Estimates.of(self.estimates) if self.estimates else ()
-        rest = self.timing_ms, self.certificate, self.proof, self.frame, self.facts
+        rest = self.timing_ms, self.certificate, self.proof, self.frame, self.facts, self.trace
         return _unpickle, (self.verdict.value, tuple(map(str, self.reasons)), estimates, *rest)
 
     @property

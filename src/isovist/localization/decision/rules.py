@@ -1,10 +1,10 @@
 """Rules that make a verdict: an ordered table, of which the first rule that applies decides."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
-from isovist.localization.answer import Verdict
+from isovist.localization.answer import Answer, Verdict
 from isovist.localization.reasons import Reason
 
 E = TypeVar("E")
@@ -24,3 +24,9 @@ def apply_rules(rules: Sequence[Rule[E]], evidence: E) -> tuple[Verdict, tuple[R
     fulfilled = [rule for rule in rules if rule.applies(evidence)]
     verdict = fulfilled[0].verdict
     return verdict, tuple(rule.reason for rule in fulfilled if rule.verdict is verdict)
+
+
+def demote(answer: Answer, reasons: tuple[Reason, ...], **facts: Any) -> Answer:
+    """Return a unique answer as an ambiguous one, for reasons found after its decision."""
+    every: Any = {**answer.facts, **facts}
+    return replace(answer, verdict=Verdict.AMBIGUOUS, reasons=reasons, facts=every)

@@ -1,10 +1,14 @@
-"""One scan on one search space: fit ever more candidates until the decision is final.
+"""Search for a scan: fit and score ever more candidates until the decision is final.
 
-Each batch of the stream (`maps.stream_of`) is fitted, scored, and judged together with all batches
-before it.  The search ends when
+    for each batch of candidates:
+        add its hypotheses, fitted to the walls and scored
+        decide with all hypotheses so far, and with the bound on what is not searched yet
 
-- one place is unique, and whatever was not searched costs `lead` times what that place costs, or
-- nothing that may still come can change the answer, or the budget of candidates is used up.
+The search ends when
+
+- one place is unique: then whatever was not searched costs at least `lead` times what it costs;
+- whatever was not searched costs so much (`stop`) that it would not change the answer;
+- no candidate is left, or as many were searched as the settings allow.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,12 +20,13 @@ import numpy as np
 
 from isovist.arrays import FloatArray
 from isovist.atlas import MultiMap, SearchSpace, SpaceAtlas
-from isovist.localization.answer import Answer, Verdict
+from isovist.localization.answer import Answer, SearchStep, Verdict
 from isovist.localization.candidates.height_slices import competitors_of
 from isovist.localization.candidates.map_selection import MAX_UNSELECTED_MAPS
 from isovist.localization.candidates.map_streams import AnyCandidates, MultiMapCandidates, stream_of
 from isovist.localization.candidates.node_search import Candidates
 from isovist.localization.decision.judge import SearchCoverage, decide
+from isovist.localization.query.query import Query
 from isovist.localization.query.search_space import Regions, SearchRegion
 from isovist.localization.reasons import Reason
 from isovist.localization.scoring.coarse_to_fine import Leader, refine
@@ -36,131 +41,136 @@ FULL = 500
 MORE = 4
 """So many times the usual candidates are searched where only what was not searched keeps a place
 from being unique: of 120 scans of fhw revisited 7 need it, all of them right."""
-MAX = 1 << 20
 
 
-class Evaluation:
-    """A search that can be stopped after any batch and continued.
+class Search:
+    """A search for one query, which can stop after any batch and go on later.
 
-    Args:
-        space: The map, or several side by side.
-        scan: One scan or several.
-        region: Where the robot may be.
-        settings: How to search, to fit and to decide.
-        tilt: In 3D, fit roll and pitch too.
+    Attributes:
+        query: What is searched for.
+        answer: What is known so far.
+        is_final: Whether more candidates would not change the answer.
     """
 
-    def __init__(
-        self,
-        space: SearchSpace,
-        scan: ScanInput,
-        region: SearchRegion,
-        settings: LocalizationSettings,
-        tilt: bool = False,
-    ) -> None:
-        self.space, self.scan, self.region, self.settings = space, scan, region, settings
-        self.tilt = tilt
-        self.is_final = False
+    def __init__(self, query: Query) -> None:
+        self.query = query
         self.answer = Answer(Verdict.LOST, (Reason.NO_CANDIDATES,), ())
-        self._fits: Fits | None = None
-        self._leader: Leader | None = None
-        self._size = 0
+        self.is_final = False
+        self._batches = self._search()
+        self._batch_size = 0
         self._searched: list[FloatArray] = []
-        self._batches = self._stream()
-        self._timing = dict.fromkeys(("search", "refine", "judge", "total"), 0.0)
+        self._hypotheses: Fits | None = None
+        self._leader: Leader | None = None
+        self._steps: list[SearchStep] = []
 
     def first(self) -> Answer:
         """Return the answer after the first batch."""
-        if self._fits is None:
-            self._step()
+        if self._hypotheses is None:
+            self._take_batch()
         return self.answer
 
     def run(self) -> Answer:
-        """Return the final answer."""
+        """Return the answer after as many batches as it takes."""
         self.first()
         while not self.is_final:
-            self._step()
+            self._take_batch()
         return self.answer
 
-    def _stream(self) -> Iterator[AnyCandidates]:
-        """Yield the candidates searched so far, of which more and more are new."""
-        space, scan, settings = self.space, self.scan, self.settings
-        stream = stream_of(space, scan, self.region, settings)
-        yield stream.coarse(settings.share(space, settings.seeds[0]))
-        if has_rivals(space, scan, self.answer):
-            yield rivals_of(self.answer, space, scan, self.region, settings)
-        # Batches of height slices do not grow, so a search in 3D has one more batch at most.
-        self._size = min(FULL, self._usual) if space.dimension == 2 else self._usual
-        while True:
-            yield stream.full(self._size)
-            self._size = min(GROWTH * self._size, self._usual if self._size < self._usual else MAX)
-
     @property
-    def _usual(self) -> int:
-        return self.settings.share(self.space, self.settings.seeds[1])
+    def _usual_count(self) -> int:
+        """The number of candidates after which an ambiguous answer is final."""
+        return self.query.settings.share(self.query.space, self.query.settings.seeds[1])
 
-    def _step(self) -> None:
+    def _search(self) -> Iterator[AnyCandidates]:
+        """Yield all candidates so far, of which more and more are new."""
+        query, space, settings = self.query, self.query.space, self.query.settings
+        stream = stream_of(space, query.scans, query.region, settings)
+        yield stream.coarse(settings.share(space, settings.seeds[0]))
+        if has_rivals(space, query.scans, self.answer):
+            yield rivals_of(self.answer, space, query.scans, query.region, settings)
+        # Batches of height slices do not grow, so a search in 3D has one more batch at most.
+        usual = self._usual_count
+        self._batch_size = min(FULL, usual) if space.dimension == 2 else usual
+        while True:
+            yield stream.full(self._batch_size)
+            most = usual if self._batch_size < usual else GROWTH * self._batch_size
+            self._batch_size = min(GROWTH * self._batch_size, most)
+
+    def _take_batch(self) -> None:
+        """Fit, score and decide with the next batch."""
         start = perf_counter()
-        found = next(self._batches)
+        candidates = next(self._batches)
+        poses = without_known(candidates.poses, self._searched)
+        self._searched.append(poses)
         searched = perf_counter()
-        new = without_known(found.poses, self._searched)
-        self._searched.append(new)
-        if len(new) or self._fits is None:
-            self._fit(new)
+        self._fit(poses)
         fitted = perf_counter()
-        self._decide(found)
-        done = perf_counter()
-        marks = {"search": searched - start, "refine": fitted - searched, "judge": done - fitted}
-        for name, spent in (*marks.items(), ("total", done - start)):
-            self._timing[name] += 1e3 * spent
-        self.answer = replace(self.answer, timing_ms=dict(self._timing))
+        ratio = self._decide(candidates)
+        decided = perf_counter()
+        times = searched - start, fitted - searched, decided - fitted
+        self._record(len(poses), ratio, [1e3 * seconds for seconds in times])
 
     def _fit(self, poses: FloatArray) -> None:
-        is_first = self._fits is None
+        """Add the hypotheses of new candidates."""
+        query, is_first = self.query, self._hypotheses is None
+        if len(poses) == 0 and not is_first:
+            return
         fits, self._leader = refine(
-            self.space, self.scan, poses, self.settings, tilt=self.tilt, thorough=not is_first,
-            leader=self._leader,
+            query.space, query.scans, poses, query.settings, tilt=query.fits_tilt,
+            thorough=not is_first, leader=self._leader,
         )  # fmt: skip
-        fits = inside(self.space, self.scan, self.region, fits)
-        self._fits = fits if self._fits is None else self._fits.joined(fits)
+        fits = inside(query.space, query.scans, query.region, fits)
+        self._hypotheses = fits if self._hypotheses is None else self._hypotheses.joined(fits)
 
-    def _decide(self, found: AnyCandidates) -> None:
-        space, scan, settings = self.space, self.scan, self.settings
-        assert self._fits is not None
-        apart = settings.candidates_apart(space)
-        ratio = partial(found.cost_ratio, radius=1.5 * apart[0], turn=1.5 * apart[1])
-        is_last = self._size >= self._usual or is_exhausted(found)
-        self.answer = decide(
-            space, scan, self._fits, settings, search=SearchCoverage(ratio, is_last)
+    def _decide(self, candidates: AnyCandidates) -> float:
+        """Decide with all hypotheses so far, and whether to search on.
+
+        Returns:
+            How many times the cost of the best place the cheapest pose not searched costs.
+        """
+        space, scan, settings = self.query.space, self.query.scans, self.query.settings
+        assert self._hypotheses is not None
+        radius, turn = settings.candidates_apart(space)
+        ratio_at = partial(candidates.cost_ratio, radius=1.5 * radius, turn=1.5 * turn)
+        has_no_more = is_exhausted(candidates)
+        is_last = self._batch_size >= self._usual_count or has_no_more
+        answer = decide(
+            space, scan, self._hypotheses, settings, search=SearchCoverage(ratio_at, is_last)
         )
-        answer = self.answer
+        self.answer, ratio = answer, np.inf
+        if answer.best is not None:
+            ratio = ratio_at(np.asarray((answer.best.pose @ scan.T_robot_level).vector))
         if answer.best is None or answer.verdict is Verdict.UNIQUE:
             self.is_final = True
         elif answer.reasons == (Reason.SEARCH_INCOMPLETE,):
             maps = len(space.names) if isinstance(space, MultiMap) else 1
-            most = max(MORE, min(maps, MAX_UNSELECTED_MAPS)) * self._usual
-            self.is_final = is_exhausted(found) or self._size >= most
-        elif self._size or not has_rivals(space, scan, answer):  # else height slices come next
-            sensor = np.asarray((answer.best.pose @ scan.T_robot_level).vector)
-            self.is_final = is_last or ratio(sensor) >= settings.stop
+            most = max(MORE, min(maps, MAX_UNSELECTED_MAPS)) * self._usual_count
+            self.is_final = has_no_more or self._batch_size >= most
+        elif self._batch_size or not has_rivals(space, scan, answer):  # else slices come next
+            self.is_final = is_last or ratio >= settings.stop
+        return float(ratio)
 
-
-def evaluate(
-    space: SearchSpace,
-    scan: ScanInput,
-    region: SearchRegion,
-    settings: LocalizationSettings,
-    tilt: bool = False,
-) -> Answer:
-    """Return the final answer of a search."""
-    return Evaluation(space, scan, region, settings, tilt).run()
+    def _record(self, count: int, cost_ratio: float, times_ms: Sequence[float]) -> None:
+        """Write the batch into the trace of the answer, and the time of all batches."""
+        assert self._hypotheses is not None
+        answer, places = self.answer, len(self._hypotheses)
+        step = SearchStep(count, places, cost_ratio, answer.verdict, answer.reasons, *times_ms)
+        self._steps.append(step)
+        steps = self._steps
+        times = {
+            "search": sum(step.search_ms for step in steps),
+            "refine": sum(step.fit_ms for step in steps),
+            "judge": sum(step.decide_ms for step in steps),
+        }
+        times["total"] = sum(times.values())
+        self.answer = replace(self.answer, timing_ms=times, trace=tuple(steps))
 
 
 def attempt(
-    atlas: SearchSpace, scan: ScanInput, region: SearchRegion, settings: LocalizationSettings
+    space: SearchSpace, scan: ScanInput, region: SearchRegion, settings: LocalizationSettings
 ) -> Answer:
-    """Return the answer after the first batch; nothing is doubted yet."""
-    return Evaluation(atlas, scan, region, settings).first()
+    """Return the answer after the first batch of a search."""
+    return Search(Query(space, scan, region, settings)).first()
 
 
 def without_known(poses: FloatArray, known: Sequence[FloatArray]) -> FloatArray:

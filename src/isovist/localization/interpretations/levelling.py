@@ -17,7 +17,7 @@ import numpy as np
 
 from isovist.atlas import SearchSpace
 from isovist.localization.answer import Answer, Estimate, Verdict
-from isovist.localization.decision.search_loop import Evaluation
+from isovist.localization.decision.search_loop import Search
 from isovist.localization.fitting.final_fit import (
     LEVEL_COORDINATES,
     final_fit,
@@ -55,8 +55,8 @@ def resolve_tilt(
     atlas: SearchSpace,
     scan: ScanInput,
     tilt: bool,
-    ask: Callable[[ScanInput, bool, Evaluation | None], Answer],
-    look: Callable[[ScanInput, bool], Evaluation],
+    ask: Callable[[ScanInput, bool, Search | None], Answer],
+    look: Callable[[ScanInput, bool], Search],
     settings: LocalizationSettings,
 ) -> tuple[Answer, ScanInput]:
     """The answer about a scan, and the scan as it was asked.
