@@ -2,6 +2,7 @@
 
 import pickle
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -36,6 +37,21 @@ def test_a_robot_finds_itself_wherever_its_sensor_sits(site, k):
         chances = [e.probability for e in answer.estimates]
         assert chances == sorted(chances, reverse=True)
         assert [e.refuted for e in answer.estimates] == [False, *[True] * (len(chances) - 1)]
+
+
+@BOTH
+def test_the_trace_tells_each_batch_of_a_search(site):
+    """A place that has a twin is searched for until no batch can change that."""
+    alone, alike = site.look(site.places[0]), site.look(site.lonely, world=site.twins, seed=6)
+    for atlas, scan, verdict in ((site.atlas, alone, "unique"), (site.twin_atlas, alike, None)):
+        answer = iv.locate(atlas, scan)
+        steps = answer.trace
+        assert (steps[-1].verdict, steps[-1].reasons) == (answer.verdict, answer.reasons)
+        assert len(steps) > 1 or verdict == "unique" or steps[-1].cost_ratio >= USUAL.stop
+        assert all(step.verdict != "unique" for step in steps[:-1])
+        assert all(a.hypotheses <= b.hypotheses for a, b in pairwise(steps))
+        assert all(step.candidates > 0 and step.decide_ms > 0.0 for step in steps[:1])
+        assert pickle.loads(pickle.dumps(answer)).trace == steps
 
 
 def seen(world, pose, view=np.pi):

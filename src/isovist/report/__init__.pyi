@@ -8,6 +8,7 @@ from isovist.report.answers import headline as headline
 from isovist.report.answers import pose_json as pose_json
 from isovist.report.answers import proof_text as proof_text
 from isovist.report.answers import spread_text as spread_text
+from isovist.report.answers import trace_json as trace_json
 from isovist.report.checks import check_json as check_json
 from isovist.report.checks import check_text as check_text
 from isovist.report.comparisons import difference_text as difference_text

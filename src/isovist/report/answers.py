@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,14 @@ def answer_json(answer: Answer, hints: Sequence[Hint] = ()) -> dict[str, Any]:
         "proof": None if answer.proof is None else proof_json(answer.proof),
         "timing_ms": {key: round(value, 3) for key, value in answer.timing_ms.items()},
     }
+
+
+def trace_json(answer: Answer) -> list[dict[str, Any]]:
+    """Return the batches of the search for an answer as JSON data; infinity is null."""
+    return [
+        asdict(step) | {"cost_ratio": finite(step.cost_ratio), "reasons": [*map(str, step.reasons)]}
+        for step in answer.trace
+    ]
 
 
 def proof_json(proof: Proof) -> dict[str, Any]:

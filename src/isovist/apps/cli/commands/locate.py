@@ -34,6 +34,7 @@ def locate(
     budget_s: options.Budget = None,
     with_contrast: options.Contrast = False,
     figure: options.Figure = None,
+    trace: options.Trace = None,
     as_json: options.Json = False,
 ) -> None:
     """Find a robot's pose from a scan. Exit code: 0 unique, 1 ambiguous or lost, 2 bad input."""
@@ -50,6 +51,7 @@ def locate(
         contrast_text,
         draw_answer,
         save,
+        trace_json,
     )
     from isovist.sensing import ScanInput, last_scan
 
@@ -70,6 +72,8 @@ def locate(
     contrast_ = contrast(atlas, scans, answer) if with_contrast else None
     if figure is not None:
         save(draw_answer(atlas, last_scan(scans), answer, contrast=contrast_), figure)
+    if trace is not None:
+        trace.write_text(json.dumps(trace_json(answer), indent=1) + "\n", encoding="utf-8")
     if as_json:
         extra = {"why": contrast_json(contrast_)} if with_contrast else {}
         typer.echo(json.dumps(answer_json(answer, alternatives) | extra, indent=1))

@@ -152,6 +152,12 @@ Budget = Annotated[
 Contrast = Annotated[
     bool, typer.Option("--why", help="Show which beams separate the two best places.")
 ]
+Trace = Annotated[
+    Path | None,
+    typer.Option(
+        "--trace", metavar="FILE", help="Write each batch of the search as JSON.", dir_okay=False
+    ),
+]
 Sweep = Annotated[
     float, number("S", "Time of one turn of the sensor, in s, to straighten scans; 0 does not.")
 ]
