@@ -28,7 +28,7 @@ from benchmarks.exhaustive.search import Worth, boxes
 from isovist.arrays import FloatArray
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.errors import InputError
-from isovist.localization import Answer, Verdict, decide, probabilities
+from isovist.localization import Answer, Verdict, adjusted_log_likelihoods, decide, probabilities
 from isovist.localization.candidates.node_search import distinct_indices
 from isovist.localization.reasons import Reason
 from isovist.localization.scoring.coarse_to_fine import refit
@@ -133,7 +133,7 @@ class _Look:
         seeds = seeds[distinct_indices(seeds, 0.5 * radius, 0.5 * turn)]
         if len(seeds) == 0:
             return fits
-        both = fits.joined(self.fitted(seeds))
+        both = fits.merge(self.fitted(seeds))
         return both.select(distinct_indices(both.poses, *self.settings.same))
 
     def worth(self, fits: Fits) -> float:
@@ -146,7 +146,7 @@ class _Look:
 
     def _ranked(self, fits: Fits) -> tuple[Fits, FloatArray]:
         """Places as `judge` ranks them, and what each is worth."""
-        worth = fits.worth(self.atlas, self.settings)
+        worth = adjusted_log_likelihoods(self.atlas, fits, self.settings)
         _, totals = climb_likelihood(self.atlas, fits, self.settings, worth)
         order = np.argsort(-totals, kind="stable")
         return fits.select(order), totals[order]

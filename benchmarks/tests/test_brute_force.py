@@ -17,9 +17,11 @@ from isovist import Answer, Cell, Estimate, LocalizationSettings, OccupancyMap, 
 from isovist.localization import (
     Fits,
     UpperBoundMap,
+    adjusted_log_likelihoods,
     climb_likelihood,
     distinct_indices,
     is_same_place,
+    log_likelihoods,
     probabilities,
     refit,
 )
@@ -53,8 +55,10 @@ def test_what_a_scan_is_worth_is_a_weighted_sum_over_its_beams():
         fit = refit(atlas, beams, poses, USUAL, tilt=False).fit
         fits = Fits(fit, beams, *atlas.rate(beams, poses, USUAL.model))
         worth = Worth.of_judge(beams, USUAL)
-        extra = worth.explained * (fits.inliers - fits.unseen)
-        assert fits.ratings @ worth.weights + extra == pytest.approx(fits.totals(USUAL), abs=1e-4)
+        extra = worth.explained * (fits.inliers - fits.summaries[:, 2])
+        assert fits.ratings @ worth.weights + extra == pytest.approx(
+            log_likelihoods(fits.summaries, USUAL), abs=1e-4
+        )
         assert worth.weights.sum() == pytest.approx(len(beams.columns))
         assert boxes(atlas, beams, worth, -1e6, USUAL, replace(SIZES, most=1)) is None
 
@@ -78,7 +82,7 @@ def plainly(atlas, scan):
     ratings = np.mean(atlas.rate(beams, poses, USUAL.model)[0], axis=1)
     fits = refit(atlas, beams, poses[np.argsort(-ratings, kind="stable")[:2000]], USUAL, tilt=False)
     fits = fits.select(distinct_indices(fits.poses, *USUAL.same))
-    _, totals = climb_likelihood(atlas, fits, USUAL, fits.worth(atlas, USUAL))
+    _, totals = climb_likelihood(atlas, fits, USUAL, adjusted_log_likelihoods(atlas, fits, USUAL))
     order = np.argsort(-totals, kind="stable")
     chance, scores = probabilities(totals[order], len(beams.columns), USUAL)[0], fits.scores[order]
     unique = chance >= USUAL.sure[2] and scores[0] - scores[1:].max() >= USUAL.refuted[1]

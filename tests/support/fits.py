@@ -12,7 +12,7 @@ from isovist.localization import (
     search_space_of,
     select_beams,
 )
-from isovist.localization.scoring.coarse_to_fine import refine
+from isovist.localization.scoring.coarse_to_fine import CandidateFitter
 from isovist.sensing import merge
 from isovist.sensing.scan_sequence import join_scans
 
@@ -38,7 +38,7 @@ def beams(atlas, scan, thin=USUAL.beams[1]):
 
 def fits_of(atlas, scan):
     """Unlike places of a scan, fitted and rated as in a first look, best first."""
-    fits, _ = refine(atlas, scan, candidates(atlas, scan).poses, USUAL)
+    fits, _ = CandidateFitter(atlas, scan, USUAL).fit(candidates(atlas, scan).poses)
     return fits.select(distinct_indices(fits.poses, *USUAL.same))
 
 
@@ -60,6 +60,6 @@ def merged(scans):
 
 def reported_sigma(atlas, scan, pose):
     """Standard deviation along the worst axis that an answer at a pose would report, in m."""
-    fits, _ = refine(atlas, scan, np.asarray(pose.vector)[None], USUAL)
+    fits, _ = CandidateFitter(atlas, scan, USUAL).fit(np.asarray(pose.vector)[None])
     C = decide(atlas, scan, fits, USUAL).best.covariance
     return np.sqrt(np.linalg.eigvalsh(C[:2, :2])[-1])

@@ -25,10 +25,10 @@ from isovist.localization.candidates.node_search import encode as encode
 from isovist.localization.candidates.node_search import least_costs as least_costs
 from isovist.localization.candidates.node_subsets import search_node_subsets as search_node_subsets
 from isovist.localization.candidates.streams import JoinedCandidates as JoinedCandidates
-from isovist.localization.decision.judge import RULES as RULES
-from isovist.localization.decision.judge import Evidence as Evidence
-from isovist.localization.decision.judge import decide as decide
-from isovist.localization.decision.judge import probabilities as probabilities
+from isovist.localization.decision.decide import RULES as RULES
+from isovist.localization.decision.decide import decide as decide
+from isovist.localization.decision.evidence import Evidence as Evidence
+from isovist.localization.decision.probability import probabilities as probabilities
 from isovist.localization.decision.rules import Rule as Rule
 from isovist.localization.decision.rules import apply_rules as apply_rules
 from isovist.localization.decision.search_loop import Search as Search
@@ -81,8 +81,7 @@ from isovist.localization.query.search_space import to_common_frame as to_common
 from isovist.localization.query.search_space import to_map_frame as to_map_frame
 from isovist.localization.reasons import Facts as Facts
 from isovist.localization.reasons import Reason as Reason
-from isovist.localization.scoring.coarse_to_fine import refine as refine
-from isovist.localization.scoring.coarse_to_fine import refine_best as refine_best
+from isovist.localization.scoring.coarse_to_fine import CandidateFitter as CandidateFitter
 from isovist.localization.scoring.coarse_to_fine import refit as refit
 from isovist.localization.scoring.contrast import MIN_FAVOUR as MIN_FAVOUR
 from isovist.localization.scoring.contrast import Contrast as Contrast
@@ -93,6 +92,12 @@ from isovist.localization.scoring.hypotheses import group_ratings as group_ratin
 from isovist.localization.scoring.hypotheses import is_refuted as is_refuted
 from isovist.localization.scoring.hypotheses import log_likelihoods as log_likelihoods
 from isovist.localization.scoring.likelihood_climb import climb_likelihood as climb_likelihood
+from isovist.localization.scoring.removed_walls import (
+    adjusted_log_likelihoods as adjusted_log_likelihoods,
+)
+from isovist.localization.scoring.removed_walls import (
+    allow_for_removed_walls as allow_for_removed_walls,
+)
 from isovist.localization.scoring.removed_walls import see_through_settings as see_through_settings
 from isovist.localization.scoring.weak_axis import widen_along_weak_axis as widen_along_weak_axis
 from isovist.localization.settings import LocalizationSettings as LocalizationSettings

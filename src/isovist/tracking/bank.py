@@ -10,7 +10,7 @@ disagrees,
 
     E_k = Σ_f w_f (Σ_b ℓ_kfb − s_kf),       p_k ∝ exp(E_k).                                (1)
 
-Rivals are refuted as in `localization.decision.judge`, over all frames: with δ = ℓ_0 − ℓ_j,
+Rivals are refuted as in `localization.decision.decide`, over all frames: with δ = ℓ_0 − ℓ_j,
 
     t_j = Σ w δ / √(Σ w δ² + τ²),    d_j = Σ_f w_f (mean rating, less the rival's) / √Σ_f w_f.   (2)
 """
@@ -331,7 +331,8 @@ class Bank:
         moved[:, :n] += np.einsum("kij,kj->ki", after @ told, step)
         poses = _wrapped(moved)
         rated = Fits(fit, beams, *atlas.rate(beams, poses, settings.model))
-        frame.blocks, frame.scores, frame.inliers = rated.blocks, rated.scores, rated.inliers
+        frame.blocks = beams.by_block(rated.ratings)
+        frame.scores, frame.inliers = rated.scores, rated.inliers
         frame.slips = np.minimum(0.5 * slip, self.localization.slip)
         frame.places, frame.known = poses, known
         return poses, after

@@ -9,6 +9,7 @@ from isovist.arrays import BoolArray, FloatArray
 from isovist.atlas import AnyScan, SearchSpace
 from isovist.localization import (
     AnyCandidates,
+    CandidateFitter,
     Fits,
     LocalizationSettings,
     SearchRegion,
@@ -20,7 +21,6 @@ from isovist.localization import (
     find_candidates,
     has_rivals,
     information,
-    refine_best,
     rivals_of,
 )
 from isovist.poses import AnyPose
@@ -65,14 +65,12 @@ class Finder:
         """
         settings = self.localization
         seeds = find_candidates(self.site, scan, region, settings)
-        kept = partial(
-            refine_best, self.site, scan, settings=settings, keep=self.settings.found[settled],
-            tilt=tilt, thorough=thorough,
-        )  # fmt: skip
-        fits = kept(seeds.poses)
+        fitter = CandidateFitter(self.site, scan, settings, tilt=tilt, thorough=thorough)
+        count = self.settings.found[settled]
+        fits = fitter.fit_best(seeds.poses, count)
         if closer and self.site.dimension == 3:
             more = self._closer(scan, region, seeds, fits)
-            fits = fits if more is None else fits.joined(kept(more))
+            fits = fits if more is None else fits.merge(fitter.fit_best(more, count))
         fits = fits.select(self._hopeful(fits.scores))
         known = information(fits.fit, fits.beams.blocks, self.site.cell(fits.poses), settings)
         spreads = covariances(known, settings)

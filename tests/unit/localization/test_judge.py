@@ -15,8 +15,11 @@ from isovist.atlas import Fit
 from isovist.compute import EXPLAINED, IN_UNKNOWN, rating_bound
 from isovist.localization import (
     RULES,
+    CandidateFitter,
     Evidence,
     Fits,
+    adjusted_log_likelihoods,
+    allow_for_removed_walls,
     apply_rules,
     climb_likelihood,
     decide,
@@ -26,7 +29,6 @@ from isovist.localization import (
     log_likelihoods,
     preview,
     probabilities,
-    refine_best,
 )
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
@@ -91,9 +93,9 @@ def shifted(atlas, fits, which, step):
 def test_contenders_are_rated_where_they_are_worth_most(site):
     atlas = site.twin_atlas
     fits = fits_of(atlas, site.look(site.lonely, world=site.twins, seed=6))
-    reached = fits.worth(atlas, USUAL)
+    reached = adjusted_log_likelihoods(atlas, fits, USUAL)
     fits = shifted(atlas, fits, slice(None), (0.06, -0.04, 0.02))
-    before = fits.worth(atlas, USUAL)
+    before = adjusted_log_likelihoods(atlas, fits, USUAL)
     best, after = climb_likelihood(atlas, fits, replace(USUAL, nearby=(0.05, 0.012, 60.0)), before)
     assert (after >= before).all()
     near = before >= before.max() - 60.0
@@ -123,7 +125,7 @@ def test_rivals_are_refuted_by_the_fits_as_they_are(site):
 def test_a_search_that_left_much_out_asks_for_more_agreement(site):
     scan = site.look(site.places[0])
     fits = fits_of(site.atlas, scan)
-    told = group_ratings(fits.forgiven(site.atlas, USUAL))
+    told = group_ratings(allow_for_removed_walls(site.atlas, fits, USUAL))
     delta = told[0] - told[1:]
     spoken = (delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + 0.05) * fits.inliers[0]).min()
     verdicts = []
@@ -145,7 +147,7 @@ def test_the_place_with_the_highest_mean_rating_is_listed(site):
     levels, kinds = np.array([4.0, 3.99, 3.98, 3.97, 4.3]), np.array([0, 0, 0, 0, IN_UNKNOWN])
     ratings, kinds = (np.repeat(row[:, None], len(fits.beams), axis=1) for row in (levels, kinds))
     told = Fits(fits.fit, fits.beams, ratings.astype(np.float32), kinds.astype(np.uint8))
-    assert np.argsort(-told.totals(USUAL)).tolist() == [0, 1, 2, 3, 4]
+    assert np.argsort(-log_likelihoods(told.summaries, USUAL)).tolist() == [0, 1, 2, 3, 4]
     assert told.scores.argmax() == 4
     for most, expected in ((5, [0, 1, 2, 3, 4]), (3, [0, 1, 4]), (1, [0])):
         answer = decide(site.atlas, scan, told, replace(USUAL, listed=most), nearby=False)
@@ -184,11 +186,14 @@ def test_a_place_is_worth_what_its_beams_are(site):
         inliers, unseen = ((told.kinds == kind).mean(axis=1) for kind in (EXPLAINED, IN_UNKNOWN))
         witnesses = many.by_column(many.by_block(told.ratings))
         totals = (witnesses + 1.7 * (inliers - unseen)[:, None]).sum(axis=1)
-        assert (told.inliers.tolist(), told.unseen.tolist()) == (inliers.tolist(), unseen.tolist())
+        assert (told.inliers.tolist(), told.summaries[:, 2].tolist()) == (
+            inliers.tolist(),
+            unseen.tolist(),
+        )
         np.testing.assert_allclose(told.scores, told.ratings.mean(axis=1, dtype=float), rtol=1e-12)
-        np.testing.assert_allclose(told.witnesses, witnesses, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(told.totals(settings), totals, rtol=1e-9, atol=1e-9)
-        np.testing.assert_array_equal(log_likelihoods(told.sums, settings), told.totals(settings))
+        np.testing.assert_allclose(group_ratings(told.summaries), witnesses, rtol=1e-12, atol=1e-12)
+        likelihoods = log_likelihoods(told.summaries, settings)
+        np.testing.assert_allclose(likelihoods, totals, rtol=1e-9, atol=1e-9)
     assert log_likelihoods(np.empty((0, 10)), USUAL).shape == (0,)
 
 
@@ -238,7 +243,12 @@ def test_beams_of_other_sizes_are_fitted_as_one_by_one(site):
 @BOTH
 def test_no_more_fits_are_kept_than_asked_for(site):
     scan = site.look(site.places[0])
-    assert len(refine_best(site.atlas, scan, candidates(site.atlas, scan).poses, USUAL, 5)) <= 5
+    assert (
+        len(
+            CandidateFitter(site.atlas, scan, USUAL).fit_best(candidates(site.atlas, scan).poses, 5)
+        )
+        <= 5
+    )
 
 
 def test_ellipses_follow_the_covariance_and_their_law():

@@ -11,7 +11,13 @@ from tests.support.sites import SITES
 
 import isovist as iv
 from isovist.compute import EXPLAINED, THROUGH, credit_removed_walls
-from isovist.localization import Fits, group_ratings, log_likelihoods
+from isovist.localization import (
+    Fits,
+    adjusted_log_likelihoods,
+    allow_for_removed_walls,
+    group_ratings,
+    log_likelihoods,
+)
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
 
@@ -36,14 +42,14 @@ def rated(site, places):
 
 
 def slowly(atlas, fits):
-    """What `forgiven` says, column after column around the scan."""
+    """What `allow_for_removed_walls` says, column after column around the scan."""
     never = iv.BeamModel(behind_share=1e9)
     bare, _ = atlas.rate(fits.beams, fits.poses, never)
     told, of = fits.ratings.copy(), fits.beams.column_of
     for k in range(len(fits)):
         eased = np.where(fits.kinds[k] == THROUGH, np.maximum(bare[k], told[k]), told[k])
         both = Fits(fits.fit, fits.beams, np.stack([told[k], eased]), fits.kinds[[k, k]])
-        gain = np.diff(both.witnesses, axis=0)[0]
+        gain = np.diff(group_ratings(both.summaries), axis=0)[0]
         for run in walls_of(gain > np.sqrt(0.05)):
             for column in run:
                 if column != max(run, key=lambda c: (gain[c], -c)):
@@ -71,14 +77,17 @@ def test_one_column_speaks_for_a_wall_that_is_gone(site):
     atlas, fits = rated(site, site.places)
     at = int(np.argmin([np.linalg.norm(pose[:2] - truth.position[:2]) for pose in fits.poses]))
     assert (fits.kinds[at] == THROUGH).sum() > 10
-    sums = fits.forgiven(atlas, USUAL)
+    sums = allow_for_removed_walls(atlas, fits, USUAL)
     eased = group_ratings(sums)[at]
-    gained, against = eased - fits.witnesses[at], fits.witnesses[at] < 0.0
+    gained, against = (
+        eased - group_ratings(fits.summaries)[at],
+        group_ratings(fits.summaries)[at] < 0.0,
+    )
     assert against.sum() >= 3
     assert (eased < 0.0).sum() == 1
     assert gained.sum() > 4.0 * (against.sum() - 1)
     slow = Fits(fits.fit, fits.beams, slowly(atlas, fits), fits.kinds)
-    assert sums == pytest.approx(slow.sums, abs=1e-5)
+    assert sums == pytest.approx(slow.summaries, abs=1e-5)
 
 
 @BOTH
@@ -88,12 +97,15 @@ def test_what_is_not_behind_a_wall_is_not_forgiven(site):
     truth = site.places[0]
     far = np.array([np.linalg.norm(p[:2] - truth.position[:2]) > 1.0 for p in fits.poses])
     assert (fits.kinds[far] == THROUGH).sum() > 20
-    before, after = fits.totals(USUAL), log_likelihoods(fits.forgiven(atlas, USUAL), USUAL)
+    before, after = (
+        log_likelihoods(fits.summaries, USUAL),
+        log_likelihoods(allow_for_removed_walls(atlas, fits, USUAL), USUAL),
+    )
     assert (after >= before - 1e-9).all()
     assert ((after - before)[far] < 0.8 * (after - before)[~far].max()).all()
     assert (after[far] < after[~far].max() - 30.0).all()
     forgiven = after if site.name == "plane" else before  # where that is forgiven
-    assert fits.worth(atlas, USUAL).tolist() == forgiven.tolist()
+    assert adjusted_log_likelihoods(atlas, fits, USUAL).tolist() == forgiven.tolist()
 
 
 @pytest.mark.slow
@@ -110,7 +122,7 @@ def test_nothing_changes_where_no_beam_goes_through(site):
     fits = fits_at(site.atlas, site.look(site.places[0]), site.places[:1])
     kinds = np.where(fits.kinds == THROUGH, EXPLAINED, fits.kinds)
     plain = Fits(fits.fit, fits.beams, fits.ratings, kinds)
-    assert plain.forgiven(site.atlas, USUAL) is plain.sums
+    assert allow_for_removed_walls(site.atlas, plain, USUAL) is plain.summaries
 
 
 def test_of_columns_side_by_side_the_one_that_gains_most_is_kept():

@@ -1,4 +1,4 @@
-"""Rules that make a verdict: an ordered table, of which the first rule that applies decides."""
+"""Read a table of rules: the first rule that applies decides the verdict."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ class Rule(Generic[E]):
 
 
 def apply_rules(rules: Sequence[Rule[E]], evidence: E) -> tuple[Verdict, tuple[Reason, ...]]:
-    """Return the verdict of the first rule that applies, and all reasons of that verdict."""
+    """Return the verdict of the first rule that applies, and all reasons for that verdict."""
     fulfilled = [rule for rule in rules if rule.applies(evidence)]
     verdict = fulfilled[0].verdict
     return verdict, tuple(rule.reason for rule in fulfilled if rule.verdict is verdict)

@@ -25,11 +25,12 @@ from isovist.localization.candidates.height_slices import competitors_of
 from isovist.localization.candidates.map_selection import MAX_UNSELECTED_MAPS
 from isovist.localization.candidates.map_streams import AnyCandidates, MultiMapCandidates, stream_of
 from isovist.localization.candidates.node_search import Candidates
-from isovist.localization.decision.judge import SearchCoverage, decide
+from isovist.localization.decision.decide import decide
+from isovist.localization.decision.evidence import SearchCoverage
 from isovist.localization.query.query import Query
 from isovist.localization.query.search_space import Regions, SearchRegion
 from isovist.localization.reasons import Reason
-from isovist.localization.scoring.coarse_to_fine import Leader, refine
+from isovist.localization.scoring.coarse_to_fine import CandidateFitter, Leader
 from isovist.localization.scoring.hypotheses import Fits
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing import CloudScan, ScanInput
@@ -115,12 +116,12 @@ class Search:
         query, is_first = self.query, self._hypotheses is None
         if len(poses) == 0 and not is_first:
             return
-        fits, self._leader = refine(
-            query.space, query.scans, poses, query.settings, tilt=query.fits_tilt,
-            thorough=not is_first, leader=self._leader,
-        )  # fmt: skip
+        fitter = CandidateFitter(
+            query.space, query.scans, query.settings, query.fits_tilt, thorough=not is_first
+        )
+        fits, self._leader = fitter.fit(poses, self._leader)
         fits = inside(query.space, query.scans, query.region, fits)
-        self._hypotheses = fits if self._hypotheses is None else self._hypotheses.joined(fits)
+        self._hypotheses = fits if self._hypotheses is None else self._hypotheses.merge(fits)
 
     def _decide(self, candidates: AnyCandidates) -> float:
         """Decide with all hypotheses so far, and whether to search on.
@@ -135,7 +136,7 @@ class Search:
         has_no_more = is_exhausted(candidates)
         is_last = self._batch_size >= self._usual_count or has_no_more
         answer = decide(
-            space, scan, self._hypotheses, settings, search=SearchCoverage(ratio_at, is_last)
+            space, scan, self._hypotheses, settings, coverage=SearchCoverage(ratio_at, is_last)
         )
         self.answer, ratio = answer, np.inf
         if answer.best is not None:

@@ -1,20 +1,20 @@
-"""Several scans at once: fitted together, then each by itself.
+"""Fit a sequence of scans: all beams together, then each scan by itself.
 
-All beams are fitted together, as those of
-one long scan.  Then each scan may move against the others by what odometry leaves open: scan k
-alone, fitted from where the last one puts it, says that the last one is at ŷ_k with covariance
-P_k + Q_k, the second being the drift of the way between them, and
+First all beams are fitted together, as those of one scan. Odometry has errors, so each scan is then
+fitted alone, from the pose that the sequence gives it. Scan k says that the last scan is at ŷ_k
+with the covariance P_k + Q_k: P_k is that of its fit, Q_k that of the drift on the way between the
+two scans. Together they give
 
     Λ = Σ_k s_k (P_k + Q_k)⁻¹,       ŷ = Λ⁻¹ Σ_k s_k (P_k + Q_k)⁻¹ ŷ_k.                      (1)
 
-A scan is rated from its own place between what odometry and its own fit say; the step between them
-costs as in `tracking.bank`, shared out among its blocks.
+s_k is the share of the beams of scan k that see something no later scan sees (`scan_views`).
 
-s_k is the share of the beams of scan k that no later scan has (`query.scan_views`).
+Each scan is rated at its own pose, between that of odometry and that of its own fit. The step away
+from odometry costs as much as in `tracking.bank`, shared among the blocks of the scan.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,122 +33,163 @@ from isovist.poses import wrap_angle
 
 
 def rate(
-    atlas: SearchSpace, beams: Beams, poses: FloatArray, settings: LocalizationSettings
+    space: SearchSpace, beams: Beams, poses: FloatArray, settings: LocalizationSettings
 ) -> BeamRatings:
-    """`Atlas.rate` of beams of one scan or of several, by odometry as it is."""
+    """Rate beams at poses, with the scans of a sequence where odometry puts them.
+
+    Args:
+        space: The map or maps.
+        beams: Beams of one scan, or of a sequence.
+        poses: Poses of the level sensor frame of the last scan in m and rad, shape (K, D).
+        settings: Gives the beam model.
+
+    Returns:
+        Rating in nats and kind of each beam at each pose, both of shape (K, m).
+    """
     if not isinstance(beams, SequenceBeams):
-        return atlas.rate(beams, poses, settings.model)
-    here = atlas.lift(poses)
+        return space.rate(beams, poses, settings.model)
+    last = space.lift(poses)
     return _concatenate(
-        atlas.rate(view.beams, (here @ view.place).vector, settings.model) for view in beams.views
+        space.rate(view.beams, (last @ view.place).vector, settings.model) for view in beams.views
     )
 
 
 def fit_and_rate(
-    atlas: SearchSpace,
+    space: SearchSpace,
     beams: Beams,
     poses: FloatArray,
-    widths: FloatArray,
-    fitted: int,
+    n: int,
     settings: LocalizationSettings,
-    most: int,
+    max_rated: int,
 ) -> tuple[Fit, BeamRatings]:
-    """`Atlas.fit_and_rate` of beams of one scan or of several, by odometry as it is."""
+    """Fit candidates with wide steps, and rate those that the beams constrain best.
+
+    Args:
+        space: The map or maps.
+        beams: Beams of one scan, or of a sequence with the scans where odometry puts them.
+        poses: Poses of the level sensor frame in m and rad, shape (K, D).
+        n: Number of coordinates to fit.
+        settings: Gives the widths of the steps and the beam model.
+        max_rated: Number of poses that are kept and rated.
+    """
+    widths = settings.coarse_widths(space)
     if not isinstance(beams, SequenceBeams):
-        fit, (rated,) = atlas.fit_and_rate(beams, poses, widths, fitted, [settings.model], most)
+        fit, (rated,) = space.fit_and_rate(beams, poses, widths, n, [settings.model], max_rated)
         return fit, rated
-    fit = atlas.fit(beams, poses, widths, fitted).firmest(most)
-    return fit, rate(atlas, beams, fit.poses, settings)
+    fit = space.fit(beams, poses, widths, n).firmest(max_rated)
+    return fit, rate(space, beams, fit.poses, settings)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ViewFit:
+    """Fits of one scan of a sequence alone.
+
+    Attributes:
+        poses: Poses of its level sensor frame in m and rad, shape (K, D).
+        information: Their information matrices per m and rad, shape (K, n, n).
+    """
+
+    poses: FloatArray
+    information: FloatArray
 
 
 def fit_sequence(
-    atlas: SearchSpace,
+    space: SearchSpace,
     beams: SequenceBeams,
     poses: FloatArray,
     widths: FloatArray,
     n: int,
     settings: LocalizationSettings,
 ) -> tuple[Fit, BeamRatings, FloatArray]:
-    """Fits of several scans, ℓ and kind of each beam, and what is known of the poses by (1).
+    """Fit a sequence of scans, and rate each scan at its own pose.
 
     Args:
-        atlas: The map, described.
-        beams: Of several scans.
-        poses: From where to begin, shape (K, D).
+        space: The map or maps.
+        beams: Beams of the sequence.
+        poses: Start poses of the level sensor frame of the last scan in m and rad, shape (K, D).
         widths: σ of each step in m.
-        n: Coordinates that are fitted.
+        n: Number of coordinates to fit.
         settings: How to fit and to rate.
+
+    Returns:
+        The fits, rating and kind of each beam, and the information Λ of (1) per m and rad, shape
+        (K, n, n).
     """
-    fit = atlas.fit(beams, poses, widths, n)
-    own = [_fit_view(atlas, view, fit.poses, n, settings) for view in beams.views]
-    poses, known = _fuse(atlas, beams.views, own, n, settings)
-    here, told = atlas.lift(poses), []
-    for view, (mine, firm) in zip(beams.views, own, strict=True):
-        places, cost = (here @ view.place).vector, np.zeros(len(poses))
+    fit = space.fit(beams, poses, widths, n)
+    fits = [_fit_view(space, view, fit.poses, n, settings) for view in beams.views]
+    poses, total = _fuse(space, beams.views, fits, n, settings)
+    last, ratings = space.lift(poses), []
+    for view, own in zip(beams.views, fits, strict=True):
+        places, cost = (last @ view.place).vector, np.zeros(len(poses))
         if view.error.any():
-            places, cost = _move_towards_fit(places, mine, firm, view.error[:n], settings)
-        ratings, kinds = atlas.rate(view.beams, places, settings.model)
-        ratings -= (cost / view.beams.blocks).astype(np.float32)[:, None]
-        told.append(BeamRatings(ratings, kinds))
-    return replace(fit, poses=poses), _concatenate(told), known
+            places, cost = _move_towards_fit(places, own, view.error[:n], settings)
+        rated = space.rate(view.beams, places, settings.model)
+        rated.ratings[:] -= (cost / view.beams.blocks).astype(np.float32)[:, None]
+        ratings.append(rated)
+    return replace(fit, poses=poses), _concatenate(ratings), total
 
 
-def _concatenate(told: Iterable[BeamRatings]) -> BeamRatings:
-    """What views say, one after the other."""
-    ratings, kinds = zip(*told, strict=True)
+def _concatenate(parts: Iterable[BeamRatings]) -> BeamRatings:
+    """Join the ratings of one scan after the other, shape (K, m)."""
+    ratings, kinds = zip(*parts, strict=True)
     return BeamRatings(np.concatenate(ratings, axis=1), np.concatenate(kinds, axis=1))
 
 
 def _fit_view(
-    atlas: SearchSpace, view: ScanView, poses: FloatArray, n: int, settings: LocalizationSettings
-) -> tuple[FloatArray, FloatArray]:
-    """Poses of one scan, fitted alone, and what is known of them, shapes (K, D) and (K, n, n)."""
-    start = (atlas.lift(poses) @ view.place).vector
-    fit = atlas.fit(view.beams, start, settings.fine_widths(atlas), n)
-    return fit.poses, information(fit, view.beams.blocks, atlas.cell(fit.poses), settings)
+    space: SearchSpace, view: ScanView, poses: FloatArray, n: int, settings: LocalizationSettings
+) -> _ViewFit:
+    """Fit one scan alone, from poses of the last scan, shape (K, D)."""
+    start = (space.lift(poses) @ view.place).vector
+    fit = space.fit(view.beams, start, settings.fine_widths(space), n)
+    cell = space.cell(fit.poses)
+    return _ViewFit(fit.poses, information(fit, view.beams.blocks, cell, settings))
 
 
 def _fuse(
-    atlas: SearchSpace,
+    space: SearchSpace,
     views: tuple[ScanView, ...],
-    own: list[tuple[FloatArray, FloatArray]],
+    fits: list[_ViewFit],
     n: int,
     settings: LocalizationSettings,
 ) -> tuple[FloatArray, FloatArray]:
-    """ŷ and Λ of (1), shapes (K, D) and (K, n, n)."""
-    here = own[-1][0]
-    total, pull = np.zeros((len(here), n, n)), np.zeros((len(here), n))
+    """Return ŷ and Λ of (1), shapes (K, D) and (K, n, n)."""
+    last = fits[-1].poses
+    total, pull = np.zeros((len(last), n, n)), np.zeros((len(last), n))
     widest = np.diag(1.0 / np.square(coordinate_vector(10.0 * settings.loose, np.pi, n)))
-    for view, (poses, known) in zip(views, own, strict=True):
-        spreads = np.asarray(np.linalg.inv(known + widest) + np.diag(view.error[:n]))
-        says, spreads = to_robot_frame(atlas, view.place.inverse, poses, spreads)
-        told = view.share * np.linalg.inv(spreads)
-        total += told
-        pull += np.einsum("kij,kj->ki", told, _difference(here, says.vector)[:, :n])
-    poses = here.copy()
+    for view, own in zip(views, fits, strict=True):
+        spreads = np.asarray(np.linalg.inv(own.information + widest) + np.diag(view.error[:n]))
+        estimates, spreads = to_robot_frame(space, view.place.inverse, own.poses, spreads)
+        weight = view.share * np.linalg.inv(spreads)
+        total += weight
+        pull += np.einsum("kij,kj->ki", weight, _difference(last, estimates.vector)[:, :n])
+    poses = last.copy()
     poses[:, :n] += np.linalg.solve(total, pull[..., None])[..., 0]
     return poses, total
 
 
 def _move_towards_fit(
-    places: FloatArray,
-    own: FloatArray,
-    known: FloatArray,
-    error: FloatArray,
-    settings: LocalizationSettings,
+    places: FloatArray, own: _ViewFit, error: FloatArray, settings: LocalizationSettings
 ) -> tuple[FloatArray, FloatArray]:
-    """Places between what odometry and a fit say, and what the step to the fit costs, in nats."""
+    """Return poses between odometry and fit, shape (K, D), and the cost of the step in nats, (K,).
+
+    Args:
+        places: Poses of the scan by odometry in m and rad, shape (K, D).
+        own: Fits of the scan alone.
+        error: Variances of odometry in m² and rad², shape (n,).
+        settings: Gives the largest cost.
+    """
     n = len(error)
-    step = _difference(places, own)[:, :n]
-    R = covariances(known, settings)
+    step = _difference(places, own.poses)[:, :n]
+    R = covariances(own.information, settings)
     weight = np.linalg.inv(R + np.diag(error))
-    moved = places.copy()
-    moved[:, :n] += np.einsum("i,kij,kj->ki", error, weight, step)
+    between = places.copy()
+    between[:, :n] += np.einsum("i,kij,kj->ki", error, weight, step)
     cost = 0.5 * np.einsum("ki,kij,kj->k", step, weight, step)
-    return moved, np.minimum(cost, settings.slip)
+    return between, np.minimum(cost, settings.slip)
 
 
 def _difference(start: FloatArray, end: FloatArray) -> FloatArray:
+    """Return the steps from poses to others in m and rad, with angles in (−π, π]."""
     step = end - start
     for angle in (2, 4, 5):
         if angle < step.shape[1]:

@@ -30,8 +30,12 @@ from isovist.localization.interpretations.levelling import MAX_ATTITUDE_STD, att
 from isovist.localization.query.scan_views import select_beams
 from isovist.localization.query.search_space import Regions, SearchRegion
 from isovist.localization.reasons import Facts, Reason
-from isovist.localization.scoring.coarse_to_fine import refine_best
+from isovist.localization.scoring.coarse_to_fine import CandidateFitter
 from isovist.localization.scoring.hypotheses import Fits, group_ratings, is_refuted
+from isovist.localization.scoring.removed_walls import (
+    adjusted_log_likelihoods,
+    allow_for_removed_walls,
+)
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, Pose3, swing, way_of
 from isovist.sensing import CloudScan, ScanInput, ScanSequence, last_scan, up_directions
@@ -177,7 +181,7 @@ def attitude_hypotheses(
     if not tried:
         return []
     fits = _rate_poses(atlas, tried[0], [one.pose for one in tried], settings)
-    told = group_ratings(fits.forgiven(atlas, settings))
+    told = group_ratings(allow_for_removed_walls(atlas, fits, settings))
     out = is_refuted(told, fits.scores, float(fits.inliers[0]), settings)
     return [tried[0], *(one for one, gone in zip(tried[1:], out, strict=True) if not gone)]
 
@@ -193,7 +197,7 @@ def _attitude_hypothesis(
     level, tilt = _as_level_scan(scan, last_scan(scan).T_robot_sensor.rotation @ up)
     few = with_smaller_search(settings)
     seeds = find_candidates(atlas, level, region, few).poses
-    fits = refine_best(atlas, level, seeds, few, 1, tilt=True, thorough=True)
+    fits = CandidateFitter(atlas, level, few, tilt=True, thorough=True).fit_best(seeds, 1)
     if len(fits) == 0:
         return None
     sensor = atlas.lift(fits.poses[0])
@@ -272,9 +276,9 @@ def _compare_attitudes(
     if apart:
         places = [one.pose @ stance.tilt for one in (best, *apart)]
         fits = _rate_poses(atlas, stance, places, settings)
-        told = group_ratings(fits.forgiven(atlas, settings))
+        told = group_ratings(allow_for_removed_walls(atlas, fits, settings))
         out = is_refuted(told, fits.scores, float(fits.inliers[0]), settings)
-        alive, worth = unasked + int((~out).sum()), fits.worth(atlas, settings)
+        alive, worth = unasked + int((~out).sum()), adjusted_log_likelihoods(atlas, fits, settings)
         chances = best.probability * np.exp(settings.sure[0] * (worth[1:] - worth[0]))
         whole = 1.0 + float(chances.sum())
         apart = [

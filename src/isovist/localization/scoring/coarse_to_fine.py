@@ -1,4 +1,6 @@
-"""From candidates to hypotheses: fit and score with few beams, then with many."""
+"""Turn candidates into fits: fit and score all with few beams, then the better ones with many."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,119 +21,118 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.sensing import ScanInput
 
 Leader = FloatArray
-"""Sums of the best place by few beams so far, shape (3 + C,)."""
+"""Summary of the best place so far by few beams (`hypotheses.summarize`), shape (3 + C,)."""
 
 
-def refine(
-    atlas: SearchSpace,
-    scan: ScanInput,
-    seeds: FloatArray,
-    settings: LocalizationSettings,
-    *,
-    tilt: bool = False,
-    thorough: bool = False,
-    leader: Leader | None = None,
-) -> tuple[Fits, Leader | None]:
-    """Fit candidates with few beams, and those that few beams cannot refute with many.
+@dataclass(frozen=True, slots=True, eq=False)
+class CandidateFitter:
+    """Fits the candidates of one query with few beams, and the better ones with many.
 
-    Args:
-        atlas: The map, described.
-        scan: What the sensor saw, once or several times.
-        seeds: Candidates, shape (K, D).
+    Attributes:
+        space: The map or maps.
+        scan: One scan, or a sequence of scans.
         settings: How to fit and to rate.
-        tilt: In space, fit roll and pitch too.
-        thorough: In space, fit the height from the start, in case that of the nodes is wrong.
-        leader: Of candidates that were fitted before.
-
-    Returns:
-        The fits, best first, and the leader of all so far.
+        tilt: Whether to fit roll and pitch too, in 3D.
+        thorough: Whether the candidates come from a larger search: more of them are fitted, and in
+            3D the height is fitted from the start, since that of a node may be wrong.
     """
-    followed, most = (settings.share(atlas, count) for count in settings.keep[False])
-    if thorough:
-        rated, fitted = (count / settings.seeds[True] for count in settings.keep[True])
-        followed = max(followed, round(rated * len(seeds)))
-        most = max(most, round(fitted * len(seeds)))
-    poses, rough = fit_coarsely(atlas, scan, seeds, settings, most=followed, thorough=thorough)
-    alive, leader = _not_refuted(rough, leader, settings)
-    poses = poses[alive | (np.arange(len(poses)) < most)]
-    many = select_beams(atlas, scan, settings.beams[1], settings.block)
-    return refit(atlas, many, poses, settings, tilt=tilt), leader
+
+    space: SearchSpace
+    scan: ScanInput
+    settings: LocalizationSettings
+    tilt: bool = False
+    thorough: bool = False
+
+    def fit(
+        self, candidates: FloatArray, leader: Leader | None = None
+    ) -> tuple[Fits, Leader | None]:
+        """Fit candidates, and with many beams those that few beams cannot rule out.
+
+        Args:
+            candidates: Poses of the level sensor frame in m and rad, shape (K, D).
+            leader: The leader of candidates that were fitted before.
+
+        Returns:
+            The fits, best first, and the leader of all candidates so far.
+        """
+        settings = self.settings
+        max_rated, min_fitted = (
+            settings.share(self.space, count) for count in settings.keep[False]
+        )
+        if self.thorough:
+            rated, fitted = (count / settings.seeds[True] for count in settings.keep[True])
+            max_rated = max(max_rated, round(rated * len(candidates)))
+            min_fitted = max(min_fitted, round(fitted * len(candidates)))
+        poses, summaries = self._fit_coarsely(candidates, max_rated)
+        is_open, leader = _open_places(summaries, leader, settings)
+        return self._fit_finely(poses[is_open | (np.arange(len(poses)) < min_fitted)]), leader
+
+    def fit_best(self, candidates: FloatArray, count: int) -> Fits:
+        """Fit candidates, and the best `count` of them with many beams, best first."""
+        max_rated = self.settings.share(self.space, self.settings.keep[self.thorough][0])
+        poses, _ = self._fit_coarsely(candidates, max_rated)
+        return self._fit_finely(poses[:count])
+
+    def _fit_coarsely(
+        self, candidates: FloatArray, max_rated: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Fit candidates with few beams, and rate those that the beams constrain best.
+
+        Returns:
+            Distinct poses, best first, shape (K, D), and their summaries, shape (K, 3 + C).
+        """
+        space, settings = self.space, self.settings
+        beams = select_beams(space, self.scan, settings.beams[0], settings.block)
+        # Few beams say little about the height, and that of a node is usually right.
+        n = space.fitted(False) if self.thorough else 3
+        fit, rated = fit_and_rate(space, beams, candidates, n, settings, max_rated)
+        summaries = summarize(beams, *rated)
+        order = np.argsort(-summaries[:, 0], kind="stable")
+        order = order[distinct_indices(fit.poses[order], *settings.apart[1])]
+        return fit.poses[order], summaries[order]
+
+    def _fit_finely(self, poses: FloatArray) -> Fits:
+        settings = self.settings
+        beams = select_beams(self.space, self.scan, settings.beams[1], settings.block)
+        return refit(self.space, beams, poses, settings, tilt=self.tilt)
 
 
-def refine_best(
-    atlas: SearchSpace,
-    scan: ScanInput,
-    seeds: FloatArray,
-    settings: LocalizationSettings,
-    keep: int,
-    *,
-    tilt: bool = False,
-    thorough: bool = False,
-) -> Fits:
-    """Fit candidates with few beams, and the `keep` best of them with many, best first."""
-    most = settings.share(atlas, settings.keep[thorough][0])
-    poses, _ = fit_coarsely(atlas, scan, seeds, settings, most=most, thorough=thorough)
-    many = select_beams(atlas, scan, settings.beams[1], settings.block)
-    return refit(atlas, many, poses[:keep], settings, tilt=tilt)
-
-
-def fit_coarsely(
-    atlas: SearchSpace,
-    scan: ScanInput,
-    seeds: FloatArray,
-    settings: LocalizationSettings,
-    *,
-    most: int,
-    thorough: bool,
-) -> tuple[FloatArray, FloatArray]:
-    """Fit candidates with few beams.
-
-    Returns:
-        The distinct poses, best first, of the `most` that the beams constrain best, and what
-        `sums_of` says of each.
-    """
-    few = select_beams(atlas, scan, settings.beams[0], settings.block)
-    # Few beams say little of the height, and nodes should have it right.
-    first = atlas.fitted(False) if thorough else 3
-    widths = settings.coarse_widths(atlas)
-    fit, rated = fit_and_rate(atlas, few, seeds, widths, first, settings, most)
-    sums = summarize(few, *rated)
-    order = np.argsort(-sums[:, 0], kind="stable")
-    order = order[distinct_indices(fit.poses[order], *settings.apart[1])]
-    return fit.poses[order], sums[order]
-
-
-def _not_refuted(
-    sums: FloatArray, leader: Leader | None, settings: LocalizationSettings
+def _open_places(
+    summaries: FloatArray, leader: Leader | None, settings: LocalizationSettings
 ) -> tuple[BoolArray, Leader | None]:
-    """Return which places the best so far does not refute, and the best with these."""
-    if len(sums) == 0:
+    """Return which places the best one so far does not rule out, and that best one."""
+    if len(summaries) == 0:
         return np.empty(0, dtype=np.bool_), leader
-    best = sums[0] if leader is None or sums[0, 0] > leader[0] else leader
-    every = np.concatenate([best[None], sums])
-    out = is_refuted(group_ratings(every), every[:, 0], float(best[1]), settings.careful())
+    best = summaries[0] if leader is None or summaries[0, 0] > leader[0] else leader
+    rows = np.concatenate([best[None], summaries])
+    out = is_refuted(group_ratings(rows), rows[:, 0], float(best[1]), settings.careful())
     return ~out, best
 
 
 def refit(
-    atlas: SearchSpace,
-    many: Beams,
+    space: SearchSpace,
+    beams: Beams,
     poses: FloatArray,
     settings: LocalizationSettings,
     *,
     tilt: bool,
-    widths: FloatArray | None = None,
 ) -> Fits:
-    """Poses that are nearly right, shape (K, D), fitted with many beams, from σ of the first step
-    of `widths` to that of the last; of those for poses that were fitted before when `None`.
+    """Fit poses that are nearly right with many beams, and score them, best first.
+
+    Args:
+        space: The map or maps.
+        beams: Many beams, of one scan or of a sequence.
+        poses: Poses of the level sensor frame in m and rad, shape (K, D).
+        settings: How to fit and to rate.
+        tilt: Whether to fit roll and pitch too, in 3D.
     """
-    widths = settings.fine_widths(atlas) if widths is None else widths
-    n = atlas.fitted(tilt)
-    if isinstance(many, SequenceBeams):
-        fit, rated, known = fit_sequence(atlas, many, poses, widths, n, settings)
-        return best_first(Fits(fit, many, *rated, known))
+    widths, n = settings.fine_widths(space), space.fitted(tilt)
+    if isinstance(beams, SequenceBeams):
+        fit, rated, information = fit_sequence(space, beams, poses, widths, n, settings)
+        return best_first(Fits(fit, beams, *rated, information))
     models = [settings.model]
-    if allows_removed_walls(atlas):
+    if allows_removed_walls(space):
         models.append(see_through_settings(settings).model)
-    fit, told = atlas.fit_and_rate(many, poses, widths, n, models)
-    return best_first(Fits(fit, many, *told[0], bare=told[1][0] if len(told) > 1 else None))
+    fit, (rated, *others) = space.fit_and_rate(beams, poses, widths, n, models)
+    see_through = others[0].ratings if others else None
+    return best_first(Fits(fit, beams, *rated, see_through_ratings=see_through))

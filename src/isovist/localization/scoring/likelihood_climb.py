@@ -1,4 +1,4 @@
-"""The best score near each place that contends for the first rank."""
+"""Climb to the best log-likelihood near each place that may be the most likely one."""
 
 import numpy as np
 
@@ -6,56 +6,70 @@ from isovist.arrays import FloatArray, IntArray
 from isovist.atlas import SearchSpace
 from isovist.localization.fitting.covariance import coordinate_vector
 from isovist.localization.scoring.hypotheses import Fits, log_likelihoods, summarize
+from isovist.localization.scoring.removed_walls import adjusted_log_likelihoods
 from isovist.localization.settings import LocalizationSettings
+
+STEP_SHARES = (1.0, 0.5, 0.25)
+"""Sizes of the steps, relative to that of the settings."""
+STEPS_PER_SIZE = 2
 
 
 def climb_likelihood(
-    atlas: SearchSpace, fits: Fits, settings: LocalizationSettings, totals: FloatArray
+    space: SearchSpace, fits: Fits, settings: LocalizationSettings, likelihoods: FloatArray
 ) -> tuple[Fits, FloatArray]:
-    """The fits that contend for the first place, with the ratings of the best pose near each.
+    """Rate the leading fits at the most likely pose near each of them.
 
-    A fit brings the ends of beams to walls; what they are worth along the way is not in it, and
-    differs by more within a few cm than between two places that contend.  Fits keep their poses:
-    those with the best rating are not nearer to the truth.
+    A fit moves the ends of beams onto walls. It ignores what the beams pass on the way, which
+    changes more within a few centimetres than between two leading places. The fits keep their
+    poses: the most likely pose is not more accurate than the fitted one.
 
     Args:
-        atlas: The map, described.
-        fits: Of unlike places; those of several scans, which may move against each other, stay.
-        settings: How far around them to look.
-        totals: What each is worth (`Fits.worth`).
+        space: The map or maps.
+        fits: Fits of distinct places. Those of a sequence of scans are returned as they are.
+        settings: Size of the steps, and how far behind the best a fit may lie.
+        likelihoods: Log-likelihood of each fit (`adjusted_log_likelihoods`), shape (K,).
 
     Returns:
-        The fits, and what each is then worth in the same way, never less.
+        The fits with the ratings of the pose that was reached, and their log-likelihoods there,
+        which are never lower, shape (K,).
     """
-    step, turn, _ = settings.nearby
-    chosen = within_margin(totals, settings)
-    if len(chosen) < 2 or fits.known is not None:
-        return fits, totals
-    totals = totals.copy()
-    best = fits.select(chosen)
-    poses, reached, n = best.poses.copy(), best.totals(settings), atlas.fitted(False)
+    leading = within_margin(likelihoods, settings)
+    if len(leading) < 2 or fits.information is not None:
+        return fits, likelihoods
+    likelihoods = likelihoods.copy()
+    best = fits.select(leading)
+    poses, reached = best.poses.copy(), log_likelihoods(best.summaries, settings)
     ratings, kinds = fits.ratings.copy(), fits.kinds.copy()
-    moves = np.zeros((2 * n, poses.shape[1]))
+    moves = _moves(space.fitted(False), poses.shape[1], settings)
+    for share in STEP_SHARES:
+        active = np.arange(len(leading))
+        for _ in range(STEPS_PER_SIZE):
+            trials = (poses[active, None] + share * moves).reshape(-1, poses.shape[1])
+            rated = space.rate(fits.beams, trials, settings.model)
+            values = log_likelihoods(summarize(fits.beams, *rated), settings)
+            values = values.reshape(len(active), -1)
+            k = np.argmax(values, axis=1)
+            better = np.flatnonzero(values.max(axis=1) > reached[active])
+            row, active = better * len(moves) + k[better], active[better]
+            poses[active], reached[active] = trials[row], values[better, k[better]]
+            ratings[leading[active]], kinds[leading[active]] = rated[0][row], rated[1][row]
+            if active.size == 0:  # the same steps from the same poses would fail again
+                break
+    climbed = Fits(fits.fit, fits.beams, ratings, kinds)
+    at_top = adjusted_log_likelihoods(space, climbed.select(leading), settings, poses)
+    likelihoods[leading] = np.maximum(likelihoods[leading], at_top)
+    return climbed, likelihoods
+
+
+def within_margin(likelihoods: FloatArray, settings: LocalizationSettings) -> IntArray:
+    """Return the indices of the places that a climb may bring to the first rank."""
+    return (likelihoods >= likelihoods.max() - settings.nearby[2]).nonzero()[0]
+
+
+def _moves(n: int, width: int, settings: LocalizationSettings) -> FloatArray:
+    """Return a step forth and back along each fitted coordinate, shape (2n, width)."""
+    step, turn, _ = settings.nearby
+    moves = np.zeros((2 * n, width))
     moves[:n, :n] = np.diag(coordinate_vector(step, turn, n))
     moves[n:] = -moves[:n]
-    for share in (1.0, 0.5, 0.25):
-        moved = np.arange(len(chosen))
-        for _twice in range(2):
-            tried = (poses[moved, None] + share * moves).reshape(-1, poses.shape[1])
-            rated = atlas.rate(fits.beams, tried, settings.model)
-            worth = log_likelihoods(summarize(fits.beams, *rated), settings).reshape(len(moved), -1)
-            k = np.argmax(worth, axis=1)
-            better = np.flatnonzero(worth.max(axis=1) > reached[moved])
-            at, moved = better * len(moves) + k[better], moved[better]
-            poses[moved], reached[moved] = tried[at], worth[better, k[better]]
-            ratings[chosen[moved]], kinds[chosen[moved]] = rated[0][at], rated[1][at]
-            if moved.size == 0:  # from where they stayed the same steps would be tried again
-                break
-    found = Fits(fits.fit, fits.beams, ratings, kinds)
-    totals[chosen] = np.maximum(totals[chosen], found.select(chosen).worth(atlas, settings, poses))
-    return found, totals
-
-
-def within_margin(totals: FloatArray, settings: LocalizationSettings) -> IntArray:
-    """Which of several places may come first by the best pose near each, from their worth."""
-    return (totals >= totals.max() - settings.nearby[2]).nonzero()[0]
+    return moves

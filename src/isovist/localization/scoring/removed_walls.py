@@ -1,16 +1,18 @@
-"""A wall that is not there is one thing, however many beams go through it.
+"""Count a wall that was removed since the map was made as one piece of evidence.
 
-Panes of glass, a door that stands open and a partition that was taken down are in the map, and a
-beam that should end there goes on.  From the right place a dozen witnesses side by side then say
-that it is wrong, and all of them say the same.  So columns of blocks side by side whose beams go
-through a wall are taken as one when the map explains what they meet behind it: with ℓ′ the rating
-of a beam as if nothing stood in its way, the column of the run that gains most by ℓ′ keeps ℓ, and
-speaks for all; the others have ℓ′.  What lies behind a wall fits by chance in few places: where it
-does not, ℓ′ is no better than ℓ, and nothing is forgiven.  Nor is it where most of what is seen
-lies behind walls.  A beam that is forgiven is not explained.
+The map may show a pane of glass, a door that is now open, or a partition that was taken down. A
+beam that should end there goes through. At the right place, a dozen neighbouring groups of beams
+then speak against it, all for the same reason.
 
-Of 45 answers that were unique and wrong without it, among 104 000 of `bench calibrate`, seed 51,
-37 are of scans of which more beams go through walls of the map from the right place.
+So neighbouring groups whose beams go through a wall count as one, if the map explains what the
+beams meet behind the wall. Let ℓ′ be the rating of a beam as if no wall stood in its way. Of such
+a run of groups, the one that gains most by ℓ′ keeps its rating ℓ. The others get ℓ′. At a wrong
+place the map seldom explains what lies behind a wall, so ℓ′ is no better than ℓ and nothing
+changes. Nothing changes either if more than half of the groups look through walls. A beam that
+goes through a wall never counts as explained.
+
+Without this step, 45 of 104 000 answers of `bench calibrate`, seed 51, are unique and wrong. In 37
+of the 45 scans more beams go through walls at the right place than at the wrong one.
 """
 
 import math
@@ -19,60 +21,69 @@ from functools import lru_cache
 
 import numpy as np
 
-from isovist.arrays import Float32Array, FloatArray
-from isovist.atlas import Beams, SearchSpace
-from isovist.compute import BeamRatings
+from isovist.arrays import FloatArray
+from isovist.atlas import SearchSpace
 from isovist.localization.fitting.sequence_fit import rate
+from isovist.localization.scoring.hypotheses import Fits, log_likelihoods
 from isovist.localization.settings import LocalizationSettings
 
 
 def allow_for_removed_walls(
-    atlas: SearchSpace,
-    beams: Beams,
-    poses: FloatArray,
-    rated: BeamRatings,
-    sums: FloatArray,
-    settings: LocalizationSettings,
-    bare: Float32Array | None = None,
+    space: SearchSpace, fits: Fits, settings: LocalizationSettings, poses: FloatArray | None = None
 ) -> FloatArray:
-    """What `likelihood.aggregate.sum_beams` says, with each wall that is not there counted once.
+    """Summarize fits with each removed wall counted once.
 
     Args:
-        atlas: The map, described.
-        beams: Of one scan or of several.
-        poses: From where they were rated, shape (K, D).
-        rated: ℓ and kind of each beam from each pose as it is, shape (K, m).
-        sums: What `sum_beams` says of these, shape (K, 3 + C).
-        settings: How to rate, and what says nothing.
-        bare: ℓ as if nothing stood in their way, shape (K, m), where it is known.
+        space: The map or maps.
+        fits: Fitted and scored poses.
+        settings: How beams are rated, and the smallest gain of a group that counts.
+        poses: Poses at which the beams were rated, in m and rad, shape (K, D); those of the fits
+            if `None`.
+
+    Returns:
+        Summaries as `summarize` gives them, shape (K, 3 + C).
     """
     from isovist.compute import THROUGH, credit_removed_walls
 
-    (ratings, kinds), least = rated, math.sqrt(settings.refuted[2])
-    if bare is None:
-        some = np.flatnonzero((kinds == THROUGH).any(axis=1))
-        if len(some) == 0:
-            return sums
-        bare = np.empty_like(ratings)
-        bare[some], _ = rate(atlas, beams, poses[some], see_through_settings(settings))
-    eased = np.empty_like(sums)
+    ratings, kinds, beams = fits.ratings, fits.kinds, fits.beams
+    see_through = fits.see_through_ratings if poses is None else None
+    if see_through is None:
+        rows = np.flatnonzero((kinds == THROUGH).any(axis=1))
+        if len(rows) == 0:
+            return fits.summaries
+        see_through = np.empty_like(ratings)
+        rated = (fits.poses if poses is None else poses)[rows]
+        see_through[rows], _ = rate(space, beams, rated, see_through_settings(settings))
+    min_gain, adjusted = math.sqrt(settings.refuted[2]), np.empty_like(fits.summaries)
     credit_removed_walls(
-        ratings, kinds, bare, beams.order, beams.starts, beams.columns, least, sums, eased
-    )
-    return eased
+        ratings, kinds, see_through, beams.order, beams.starts, beams.columns, min_gain,
+        fits.summaries, adjusted,
+    )  # fmt: skip
+    return adjusted
 
 
-def allows_removed_walls(atlas: SearchSpace) -> bool:
-    """Whether a place is worth what it is with its walls that are gone forgiven: in the plane.
+def adjusted_log_likelihoods(
+    space: SearchSpace, fits: Fits, settings: LocalizationSettings, poses: FloatArray | None = None
+) -> FloatArray:
+    """Return log-likelihoods, with removed walls counted once where that applies, shape (K,)."""
+    summaries = fits.summaries
+    if allows_removed_walls(space):
+        summaries = allow_for_removed_walls(space, fits, settings, poses)
+    return log_likelihoods(summaries, settings)
 
-    Behind every wall in space lies a floor, which explains where beams end by chance: 20
-    scans of a building on a street had places with p 0.29 in the median, where it is 0.01.
+
+def allows_removed_walls(space: SearchSpace) -> bool:
+    """Return whether removed walls are also counted once in the log-likelihood: only in 2D.
+
+    In 3D there is a floor behind every wall, which explains the ends of beams by chance. On 20
+    scans of a building, places on a street reached a median probability of 0.29 with this
+    allowance, and 0.01 without it.
     """
-    return atlas.dimension == 2
+    return space.dimension == 2
 
 
 @lru_cache
 def see_through_settings(settings: LocalizationSettings) -> LocalizationSettings:
-    """The same, asking only where beams end."""
+    """Return settings that rate only the end of a beam, not the walls that it goes through."""
     model = replace(settings.model, behind_share=1.0)
     return replace(settings, model=model)

@@ -1,15 +1,16 @@
-"""How far a place can slide, as along a corridor.
+"""Widen the covariance of a pose that can slide, as along a corridor.
 
-A fit knows its pose by how distances to walls change where beams end (`spread`).  Walls of real
-maps are rough, so that they change along a smooth corridor as well as across it, and a fit takes
-itself for as firm along it.  What the scan is worth on the way tells better: with L(s) of `judge`
-(1) at the pose moved by s along the longest axis of its ellipse,
+A fit estimates its covariance from how the distances to walls change at the ends of beams
+(`covariance`). The walls of real maps are rough, so these distances change along a smooth corridor
+too, and the covariance is too small there. The log-likelihood shows better how far the pose can
+slide. Let L(s) be that of equation (1) of `decide`, with the pose moved by s along the major axis
+of its ellipse. Then
 
-    σ² = Σ_s s² exp(L(s) − L_max) / Σ_s exp(L(s) − L_max),        |s| ≤ 0.5 m,                (1)
+    σ² = Σ_s s² exp(L(s) − L_max) / Σ_s exp(L(s) − L_max),        |s| ≤ 0.5 m.                (1)
 
-beyond which it is another place.  Where that is much more than the fit says, it counts.  On both
-splits of six logs this is so in one right answer of five; the ellipses of 95 % then hold 93 % on
-the second half of infinite-corridor, and 86 % before.
+Poses farther away are other places. σ counts if it is much larger than the fit's own value. On both
+splits of six logs that is so in one right answer out of five. On the second half of
+infinite-corridor the ellipses of 95 % then contain 93 % of the true positions, and 86 % without it.
 """
 
 from functools import lru_cache
@@ -23,43 +24,45 @@ from isovist.localization.scoring.hypotheses import log_likelihoods, summarize
 from isovist.localization.settings import LocalizationSettings
 
 STEPS = 8
-"""To either side."""
+"""Number of steps to either side."""
 MIN_STD_RATIO = 2.0
-"""Times the standard deviation of a fit: below that the two say the same, as a rule."""
+"""Smallest ratio of σ to the standard deviation of the fit that widens the covariance. Below it the
+two agree, as a rule."""
 
 
 def widen_along_weak_axis(
-    atlas: SearchSpace,
+    space: SearchSpace,
     beams: Beams,
     pose: FloatArray,
-    spread: FloatArray,
+    covariance: FloatArray,
     settings: LocalizationSettings,
 ) -> FloatArray:
-    """The covariance of the fit of some beams, wider where it can slide, shape (n, n).
+    """Return the covariance of a fit, wider along its major axis if the pose can slide there.
 
     Args:
-        atlas: The map, described.
-        beams: Of one scan.
-        pose: That was fitted, shape (D,).
-        spread: Its covariance, shape (n, n).
-        settings: How to rate, and what another place is.
+        space: The map or maps.
+        beams: Beams of one scan.
+        pose: Fitted pose of the level sensor frame in m and rad, shape (D,).
+        covariance: Its covariance in m and rad, shape (n, n).
+        settings: How beams are rated, and the distance between two places.
     """
-    variance, axis = major_axis(spread)
-    ways = _offsets(settings.same[0])
-    poses = np.empty((len(ways), len(pose)))
+    variance, axis = major_axis(covariance)
+    offsets = _offsets(settings.same[0])
+    poses = np.empty((len(offsets), len(pose)))
     poses[:] = pose
-    poses[:, :2] += ways[:, None] * axis
-    worth = log_likelihoods(summarize(beams, *atlas.rate(beams, poses, settings.model)), settings)
-    share = np.exp(worth - worth.max())
-    wide = float(share @ ways**2 / share.sum())
-    if wide <= MIN_STD_RATIO**2 * variance:
-        return spread
-    wider = spread.copy()
-    wider[:2, :2] += (wide - variance) * np.outer(axis, axis)
+    poses[:, :2] += offsets[:, None] * axis
+    rated = space.rate(beams, poses, settings.model)
+    likelihoods = log_likelihoods(summarize(beams, *rated), settings)
+    weights = np.exp(likelihoods - likelihoods.max())
+    sliding = float(weights @ offsets**2 / weights.sum())
+    if sliding <= MIN_STD_RATIO**2 * variance:
+        return covariance
+    wider = covariance.copy()
+    wider[:2, :2] += (sliding - variance) * np.outer(axis, axis)
     return wider
 
 
 @lru_cache
 def _offsets(reach: float) -> FloatArray:
-    """s of (1) in m."""
+    """Return the offsets s of (1) in m, shape (2 · STEPS + 1,).  Read-only."""
     return readonly(np.linspace(-reach, reach, 2 * STEPS + 1))

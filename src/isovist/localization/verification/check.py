@@ -29,7 +29,7 @@ from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.candidates.coarse_search import coarse_candidates
 from isovist.localization.candidates.map_streams import find_candidates
 from isovist.localization.candidates.node_search import distinct_indices
-from isovist.localization.decision.judge import decide
+from isovist.localization.decision.decide import decide
 from isovist.localization.fitting.final_fit import refit_estimates
 from isovist.localization.kernels import compile_kernels
 from isovist.localization.query.search_space import (
@@ -40,7 +40,7 @@ from isovist.localization.query.search_space import (
 )
 from isovist.localization.reasons import Facts, Reason
 from isovist.localization.scoring.coarse_to_fine import refit
-from isovist.localization.scoring.hypotheses import Fits
+from isovist.localization.scoring.hypotheses import Fits, log_likelihoods
 from isovist.localization.scoring.likelihood_climb import within_margin
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, Pose, Pose3, wrap_angle
@@ -216,7 +216,7 @@ def _judged(
         fits = _with(site, few, many, fits, found, settings, thorough)
         compared = judged(nearby=False)
     # What places gain nearby seldom settles what their fits leave open, and takes longest.
-    contenders = within_margin(fits.totals(settings), settings)
+    contenders = within_margin(log_likelihoods(fits.summaries, settings), settings)
     if compared.verdict != "cannot tell" and len(contenders) > 1:
         compared = judged(nearby=True)
     return compared, stands
@@ -330,7 +330,7 @@ def _with(
     most = settings.share(site, settings.keep[0][1]) if thorough else most
     tried = distinct_indices(poses, *settings.apart[1], most)
     tried = tried[(tried >= near) & (scores[tried] >= scores.max() - HOPELESS)]
-    fits = fits.joined(refit(site, many, poses[tried], settings, tilt=False))
+    fits = fits.merge(refit(site, many, poses[tried], settings, tilt=False))
     return fits.select(distinct_indices(fits.poses, *settings.same))
 
 

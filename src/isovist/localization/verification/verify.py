@@ -8,13 +8,13 @@ import numpy as np
 from isovist.atlas import Atlas, MultiMap
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
-from isovist.localization.decision.judge import decide
+from isovist.localization.decision.decide import decide
 from isovist.localization.decision.rules import demote
 from isovist.localization.decision.search_loop import inside
 from isovist.localization.interpretations.alternative_scans import find_better_alternative
 from isovist.localization.query.query import Query
 from isovist.localization.query.search_space import Regions
-from isovist.localization.scoring.coarse_to_fine import refine, refit
+from isovist.localization.scoring.coarse_to_fine import CandidateFitter, refit
 from isovist.localization.settings import ProofSettings
 from isovist.localization.verification.proof import ONLY_2D, prove
 from isovist.sensing import ScanSequence, last_scan
@@ -64,7 +64,8 @@ def add_proof(query: Query, answer: Answer, budget_s: float | None) -> Answer:
     findings = prove(space, scan, answer, query.region, query.settings, limits)
     if len(findings.competitors):
         tilt = query.fits_tilt
-        new, _ = refine(space, scan, findings.competitors, query.settings, tilt=tilt, thorough=True)
+        fitter = CandidateFitter(space, scan, query.settings, tilt, thorough=True)
+        new, _ = fitter.fit(findings.competitors)
         listed = [(one.pose @ scan.T_robot_level).vector for one in answer.estimates]
         poses = np.concatenate([np.stack(listed), new.poses])
         fits = refit(space, new.beams, poses, query.settings, tilt=tilt)
