@@ -1,16 +1,18 @@
-"""What a fit knows of its pose.
+"""Estimate the covariance of a fitted pose.
 
-With s the residual of the beams and H their normal matrix scaled to one beam per block, a fit knows
+Let s be the residual of the beams, and H their normal matrix scaled to one beam per block. The
+information about the pose is
 
-    I = H s₀² / (α s⁴)                                                                    (1)
+    I = H s₀² / (α s⁴).                                                                   (1)
 
-of its pose.  In a perfect map s is what the cells leave, about s₀, and H / s² would do.  Beyond
-that the residual comes from walls that the map bends or doubles, and these shift all beams at once.
-In space, where fits find how far before the centres of cells beams end, s is s₀ at least: each wall
-may lie elsewhere in its cells.  What shifts all beams turns none: in space, where there are
-thousands, angles are known by H / s².  Roll and pitch of a last fit (`settle`) then err by 0.3 to
-1.0 standard deviations in the root mean square, over a house of 0.1 m cells, a real building of
-0.08 m and streets of 0.2 and 0.4 m.
+On a perfect map s is about s₀, what the cells leave, and H / s² would do. A larger residual comes
+from walls that the map bends or doubles, and these shift all beams at once.
+
+3D has two exceptions. First, s is at least s₀: fits estimate how far before the centres of cells
+the beams end, but each wall may lie elsewhere in its cells. Second, what shifts all beams does not
+turn them, so the information about angles is H / s². With thousands of beams, roll and pitch of a
+final fit then err by 0.3 to 1.0 standard deviations (root mean square), in a house of 0.1 m cells,
+a real building of 0.08 m cells and streets of 0.2 and 0.4 m cells.
 """
 
 import math
@@ -27,80 +29,92 @@ from isovist.poses import AnyPose, Pose, swing
 def information(
     fit: Fit, blocks: int | FloatArray, cell: float | FloatArray, settings: LocalizationSettings
 ) -> FloatArray:
-    """What fits know about their poses, equation (1), per m and rad, shape (..., n, n).
+    """Return the information of fits about their poses, equation (1), per m and rad.
 
     Args:
-        fit: As an atlas gives it.
-        blocks: Number of blocks of the scan, or of each.
-        cell: Side of a cell of the map in m, or of that of each.
+        fit: Fits of K poses.
+        blocks: Number of blocks of the scan, or of each fit.
+        cell: Side of a map cell in m, or at each fit.
         settings: Gives s₀ and α.
+
+    Returns:
+        Information matrices of (x, y, yaw, …), shape (..., n, n).
     """
-    crowding = np.maximum(1.0, fit.weight / np.maximum(blocks, 1))
-    residual = np.maximum(fit.square / np.maximum(fit.weight, 1.0), settings.floor[0] ** 2)
+    beams_per_block = np.maximum(1.0, fit.weight / np.maximum(blocks, 1))
+    square = np.maximum(fit.square / np.maximum(fit.weight, 1.0), settings.floor[0] ** 2)
     metres, inflation, *cells = settings.scatter
     share = cells[fit.normal.shape[-1] > 3]
-    least = metres**2 + (share * cell) ** 2
-    believed = residual if fit.normal.shape[-1] == 3 else np.maximum(residual, least)
-    variance = inflation * believed**2 / least
-    known = fit.normal / (variance * crowding)[..., None, None]
-    n = known.shape[-1]
+    perfect = metres**2 + (share * cell) ** 2
+    residual = square if fit.normal.shape[-1] == 3 else np.maximum(square, perfect)
+    variance = inflation * residual**2 / perfect
+    matrix = fit.normal / (variance * beams_per_block)[..., None, None]
+    n = matrix.shape[-1]
     if n > 3:
-        turned = coordinate_vector(0.0, 1.0, n) > 0.0
-        gain = np.where(turned, np.sqrt(np.maximum(variance / residual, 1.0))[..., None], 1.0)
-        known = gain[..., :, None] * known * gain[..., None, :]
-    return np.asarray(known)
+        is_angle = coordinate_vector(0.0, 1.0, n) > 0.0
+        gain = np.where(is_angle, np.sqrt(np.maximum(variance / square, 1.0))[..., None], 1.0)
+        matrix = gain[..., :, None] * matrix * gain[..., None, :]
+    return np.asarray(matrix)
 
 
-def covariances(known: FloatArray, settings: LocalizationSettings) -> FloatArray:
-    """The inverse of an information, wide where there is none, plus a floor, shape (..., n, n)."""
+def covariances(matrices: FloatArray, settings: LocalizationSettings) -> FloatArray:
+    """Invert information matrices, shape (..., n, n).
+
+    Coordinates without information get a wide variance. A floor is added to all variances.
+    """
     from isovist.compute import invert
 
-    n = known.shape[-1]
-    rows = np.ascontiguousarray(known.reshape(-1, n, n))
+    n = matrices.shape[-1]
+    rows = np.ascontiguousarray(matrices.reshape(-1, n, n))
     out = np.empty(rows.shape)
     invert(rows, *_limits(settings.loose, settings.floor, n), out)
-    return out.reshape(known.shape)
+    return out.reshape(matrices.shape)
 
 
 @lru_cache
-def _limits(loose: float, floor: tuple[float, float], n: int) -> tuple[FloatArray, FloatArray]:
-    """What is known where nothing is, and the least covariance, shape (n, n) each."""
-    widest = coordinate_vector(10.0 * loose, np.pi, n)
-    least = np.square(coordinate_vector(*floor, n))
-    return readonly(np.diag(1.0 / np.square(widest))), readonly(np.diag(least))
+def _limits(max_std: float, floor: tuple[float, float], n: int) -> tuple[FloatArray, FloatArray]:
+    """Return the least information and the least covariance, both of shape (n, n).  Read-only."""
+    widest = coordinate_vector(10.0 * max_std, np.pi, n)
+    narrowest = np.square(coordinate_vector(*floor, n))
+    return readonly(np.diag(1.0 / np.square(widest))), readonly(np.diag(narrowest))
 
 
-def major_axis(spread: FloatArray) -> tuple[float, FloatArray]:
-    """Variance along the longest axis of a covariance of (x, y, …), and that axis, shape (2,).
+def major_axis(covariance: FloatArray) -> tuple[float, FloatArray]:
+    """Return the variance along the major axis of the position in m², and that axis, shape (2,).
 
-    In a tenth of the time of `np.linalg.eigh`.
+    It takes a tenth of the time of `np.linalg.eigh`.
     """
-    (a, b), (_, c) = spread[:2, :2].tolist()
+    (a, b), (_, c) = covariance[:2, :2].tolist()
     half, turn = 0.5 * (a - c), 0.5 * math.atan2(2.0 * b, a - c)
     variance = 0.5 * (a + c) + math.hypot(half, b)
     return variance, np.array([math.cos(turn), math.sin(turn)])
 
 
 def coordinate_vector(length: float, angle: float, n: int) -> FloatArray:
-    """A length in m and an angle in rad for the first n of x, y, yaw, z, roll, pitch."""
+    """Return a length in m or an angle in rad for the first n of x, y, yaw, z, roll, pitch."""
     return np.array([length, length, angle, length, angle, angle])[:n]
 
 
 def to_robot_frame(
-    atlas: SearchSpace, T_level_robot: AnyPose, poses: FloatArray, spreads: FloatArray
+    space: SearchSpace, T_level_robot: AnyPose, poses: FloatArray, spreads: FloatArray
 ) -> tuple[AnyPose, FloatArray]:
-    """T_world_robot and its covariances from poses of the sensor, shapes (K, D) and (K, n, n).
+    """Return the poses of the robot, and their covariances, from those of the sensor.
 
-    Turning the sensor about its place moves the robot, which sits beside it.
+    The robot sits beside the sensor, so an error of the sensor's heading moves the robot.
+
+    Args:
+        space: The map or maps.
+        T_level_robot: Pose of the robot in the level sensor frame.
+        poses: Poses of the level sensor frame in m and rad, shape (K, D).
+        spreads: Their covariances in m and rad, shape (K, n, n).
     """
-    if isinstance(T_level_robot, Pose) and atlas.dimension == 2:
+    if isinstance(T_level_robot, Pose) and space.dimension == 2:
         from isovist.compute import compose
 
-        rows, carried = np.empty(poses.shape), np.empty(spreads.shape)
-        given = np.ascontiguousarray(poses), T_level_robot.vector, np.ascontiguousarray(spreads)
-        compose(*given, rows, carried)
-        return Pose.from_vector(rows), carried
-    places = atlas.lift(poses)
-    robots = places @ T_level_robot
-    J = swing(places, robots, spreads.shape[-1])
+        rows, matrices = np.empty(poses.shape), np.empty(spreads.shape)
+        inputs = np.ascontiguousarray(poses), T_level_robot.vector, np.ascontiguousarray(spreads)
+        compose(*inputs, rows, matrices)
+        return Pose.from_vector(rows), matrices
+    sensors = space.lift(poses)
+    robots = sensors @ T_level_robot
+    J = swing(sensors, robots, spreads.shape[-1])
     return robots, J @ spreads @ J.swapaxes(1, 2)

@@ -1,6 +1,7 @@
-"""One map or several, and where on them the robot may be.
+"""The map or maps that are searched, and where on them the robot may be.
 
-Several maps lie side by side (`atlas.multimap`); poses carry the name of their map outside.
+Several maps lie side by side in one common frame (`atlas.multimap`). An answer has each pose in the
+frame of its own map, with the name of that map.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from isovist.localization.query.region import Region
 from isovist.poses import AnyPose
 
 AnyMaps = Atlas | Mapping[str, Atlas]
-"""What a user gives: one map, or several by name."""
+"""One map, or several by name, as a user gives them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,45 +25,56 @@ class Regions:
     """Where the robot may be on several maps.
 
     Attributes:
-        site: The maps.
-        regions: By name of the map, `None` for all of it; on maps that are not named it is not.
+        space: The maps side by side.
+        regions: Region by name of the map; `None` allows all of that map. The robot is on none of
+            the maps that are not named.
     """
 
-    site: MultiMap
+    space: MultiMap
     regions: Mapping[str, Region | None]
 
     def holds(self, poses: FloatArray, margin: float = 0.0, turn: float = 0.0) -> BoolArray:
-        """Whether poses side by side, shape (m, 3 or more), lie in them, or within the margins."""
-        numbers = self.site.numbers(poses)
-        held = np.zeros(len(poses), dtype=np.bool_)
+        """Return which poses lie in the regions.
+
+        Args:
+            poses: Poses in the common frame (x, y, yaw, …) in m and rad, shape (m, 3 or more).
+            margin: Distance by which a pose may lie outside, in m.
+            turn: Angle by which a heading may lie outside, in rad.
+        """
+        numbers = self.space.numbers(poses)
+        is_inside = np.zeros(len(poses), dtype=np.bool_)
         for name, region in self.regions.items():
-            k = self.site.names.index(name)
-            here = numbers == k
-            rows = poses[here].copy()
-            rows[:, 0] -= self.site.shifts[k]
-            held[here] = region is None or region.holds(rows, margin, turn)
-        return held
+            k = self.space.names.index(name)
+            is_on_map = numbers == k
+            rows = poses[is_on_map].copy()
+            rows[:, 0] -= self.space.shifts[k]
+            is_inside[is_on_map] = region is None or region.holds(rows, margin, turn)
+        return is_inside
 
 
 SearchRegion = Region | Regions | None
 
 AnyRegion = Region | Mapping[str, Region | None] | None
-"""What a user gives: a region of one map, or regions by name of several."""
+"""A region of one map, or regions by name of several, as a user gives them."""
 
 
 def search_space_of(atlas: AnyMaps | SearchSpace) -> SearchSpace:
-    """An atlas as it is, and several side by side."""
+    """Return one map as it is, and several maps side by side."""
     if isinstance(atlas, SearchSpace):
         return atlas
-    together = getattr(atlas, "multi_map", None)
-    return MultiMap.of(atlas) if together is None else together
+    multi_map = getattr(atlas, "multi_map", None)
+    return MultiMap.of(atlas) if multi_map is None else multi_map
 
 
-def search_region(site: SearchSpace, region: AnyRegion) -> SearchRegion:
-    """A region as the site needs it: a region of one map, regions by name of several."""
+def search_region(space: SearchSpace, region: AnyRegion) -> SearchRegion:
+    """Check the region that a user gives.
+
+    Raises:
+        InputError: If it is no region of the map, or of one of the maps.
+    """
     if region is None:
         return None
-    if not isinstance(site, MultiMap):
+    if not isinstance(space, MultiMap):
         if not isinstance(region, Region):
             raise InputError.about(
                 "region",
@@ -70,59 +82,69 @@ def search_region(site: SearchSpace, region: AnyRegion) -> SearchRegion:
             )
         return region
     if not isinstance(region, Mapping) or len(region) == 0:
-        got = type(region).__name__ if not isinstance(region, Mapping) else "none"
+        kind = type(region).__name__ if not isinstance(region, Mapping) else "none"
         raise InputError(
             "On several maps `region` must say which map a Region is of, "
-            f"e.g. {{{site.names[0]!r}: Region.around(pose, 2.0)}}, got {got}.",
+            f"e.g. {{{space.names[0]!r}: Region.around(pose, 2.0)}}, got {kind}.",
             field="region",
         )
     for name, part in region.items():
-        if name not in site.names:
-            known = ", ".join(repr(known) for known in site.names)
-            raise InputError.about("region", f"is of {name!r}, and the maps are {known}.")
+        if name not in space.names:
+            names = ", ".join(map(repr, space.names))
+            raise InputError.about("region", f"is of {name!r}, and the maps are {names}.")
         if part is not None and not isinstance(part, Region):
             raise InputError.about(
                 "region", f"of {name!r} must be a Region or None, got {type(part).__name__}."
             )
-    return Regions(site, dict(region))
+    return Regions(space, dict(region))
 
 
 def region_around(
-    site: SearchSpace, pose: AnyPose, radius: float, tolerance: float
+    space: SearchSpace, pose: AnyPose, radius: float, tolerance: float
 ) -> Region | Regions:
-    """Near a pose of the robot, on its own map: within `radius` (m) and `tolerance` (rad)."""
-    if not isinstance(site, MultiMap):
+    """Return the region around a pose of the robot, on its own map.
+
+    Args:
+        space: The map or maps.
+        pose: T_world_robot in the frame of `space`.
+        radius: Largest distance from the pose in m.
+        tolerance: Largest difference of the heading in rad.
+    """
+    if not isinstance(space, MultiMap):
         return Region.around(pose, radius, tolerance)
-    region = Region.around(site.to_local(pose), radius, tolerance)
-    return Regions(site, {site.name_of(pose): region})
+    region = Region.around(space.to_local(pose), radius, tolerance)
+    return Regions(space, {space.name_of(pose): region})
 
 
-def answer_in_map_frames(site: SearchSpace, answer: Answer) -> Answer:
-    """An answer as a user wants it: each pose in the frame of its own map, with its name."""
-    if not isinstance(site, MultiMap):
+def answer_in_map_frames(space: SearchSpace, answer: Answer) -> Answer:
+    """Return an answer with each pose in the frame of its own map."""
+    if not isinstance(space, MultiMap):
         return answer
-    return replace(answer, estimates=estimates_in_map_frames(site, answer.estimates))
+    return replace(answer, estimates=estimates_in_map_frames(space, answer.estimates))
 
 
-def estimates_in_map_frames(site: SearchSpace, estimates: Sequence[Estimate]) -> Sequence[Estimate]:
-    """Estimates in the frames of their own maps."""
-    if not isinstance(site, MultiMap):
+def estimates_in_map_frames(
+    space: SearchSpace, estimates: Sequence[Estimate]
+) -> Sequence[Estimate]:
+    """Return estimates with each pose in the frame of its own map."""
+    if not isinstance(space, MultiMap):
         return estimates
-    return tuple(to_map_frame(site, estimate) for estimate in estimates)
+    return tuple(to_map_frame(space, estimate) for estimate in estimates)
 
 
-def to_map_frame(site: MultiMap, estimate: Estimate) -> Estimate:
-    """An estimate in the frame of its own map, with its name."""
-    return replace(estimate, pose=site.to_local(estimate.pose), map=site.name_of(estimate.pose))
+def to_map_frame(space: MultiMap, estimate: Estimate) -> Estimate:
+    """Return an estimate in the frame of its own map, with the name of that map."""
+    pose = estimate.pose
+    return replace(estimate, pose=space.to_local(pose), map=space.name_of(pose))
 
 
-def to_common_frame(site: SearchSpace, estimate: Estimate) -> Estimate:
-    """The way back."""
-    if not isinstance(site, MultiMap) or estimate.map is None:
+def to_common_frame(space: SearchSpace, estimate: Estimate) -> Estimate:
+    """Return an estimate in the common frame of all maps."""
+    if not isinstance(space, MultiMap) or estimate.map is None:
         return estimate
-    return replace(estimate, pose=site.to_common(estimate.map, estimate.pose))
+    return replace(estimate, pose=space.to_common(estimate.map, estimate.pose))
 
 
 def frame_of(scan: AnyScan) -> str:
-    """What the pose of an answer is of."""
+    """Return the name of the frame that the poses of an answer are of."""
     return scan.frame or ("robot" if scan.T_robot_sensor.vector.any() else "sensor")
