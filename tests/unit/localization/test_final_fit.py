@@ -74,7 +74,7 @@ def test_a_place_is_drawn_to_where_the_scan_was_taken(fitted):
 def test_a_fit_that_would_rest_half_way_begins_from_the_attitude_that_was_told_too():
     steep = iv.CloudScan(seen().points, roll=0.4, pitch=0.4)
     off = iv.Pose3(5.0, 0.0, 0.7, TRUTH.z, 0.4, 0.4)
-    ways = refit_answer(house_atlas(), steep, answer_at(off), None, USUAL, told=seen()).estimates[0]
+    ways = refit_answer(house_atlas(), steep, answer_at(off), None, USUAL, seen()).estimates[0]
     alone = refit_answer(house_atlas(), steep, answer_at(off), None, USUAL).estimates[0]
     assert tilt_between(ways.pose, TRUTH) < 1.0
     assert tilt_between(alone.pose, TRUTH) > 1.0
