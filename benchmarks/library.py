@@ -97,7 +97,7 @@ def measure(library: Library, scans: int) -> bool:
         choice = MapSelection.of(site, scan, settings)
         if choice is not None and own.best is not None and isinstance(site, MultiMap):
             placed = replace(own.best, pose=site.to_common(names[k], own.best.pose))
-            limit = choice.limit(scan, replace(own, estimates=(placed,)), settings)
+            limit = choice.cost_limit(scan, replace(own, estimates=(placed,)), settings)
             part = choice.part(limit)[0]
             left.append((len(part.names), sum(len(nodes) for nodes in part.only.values())))
         kinds[kind_of(answer, names[k], settings)] += 1

@@ -21,7 +21,7 @@ USUAL = iv.LocalizationSettings()
 
 def candidates(atlas, scan, settings=USUAL, region=None, *, is_full=False, only=None):
     """The first candidates of one scan on one map, or the last."""
-    nodes = NodeSearch(atlas, scan, region, settings, only=only)
+    nodes = NodeSearch(atlas, scan, region, settings, subset=only)
     count = settings.share(atlas, settings.seeds[is_full])
     return nodes.full(count) if is_full else nodes.coarse(count)
 

@@ -5,12 +5,14 @@ LIMITS = {
     "large": ["candidates.lower_bounds.LARGE_ATLAS_NODES"],
     "maps": ["candidates.map_selection.MAX_UNSELECTED_MAPS"],
     "first": ["candidates.map_selection.FIRST_MAPS"],
-    "tried": ["candidates.map_selection.AHEAD"],
+    "rated": ["candidates.map_selection.RATED_BATCH"],
+    "margin": ["candidates.map_selection.MIN_MARGIN"],
     "ways": ["interpretations.any_attitude.ALL_ROUND"],
     "glimpsed": ["candidates.coarse_search.SHORTLIST_SIZE"],
 }
 """By what is counted: nodes for which floors pay, nodes of a large site, maps of a library that are
-all looked at, maps that are looked at first, maps that are tried at a time, ways up that are tried
+all looked at, maps that are looked at first, maps that are rated at a time,
+the margin that ends this, ways up that are tried
 all round, and places of a glance that are compared.
 """
 

@@ -22,7 +22,7 @@ from isovist.localization.candidates.node_search import NodeSearch as NodeSearch
 from isovist.localization.candidates.node_search import best_headings as best_headings
 from isovist.localization.candidates.node_search import distinct_indices as distinct_indices
 from isovist.localization.candidates.node_search import encode as encode
-from isovist.localization.candidates.node_search import least_costs as least_costs
+from isovist.localization.candidates.node_search import min_costs as min_costs
 from isovist.localization.candidates.node_subsets import search_node_subsets as search_node_subsets
 from isovist.localization.candidates.streams import JoinedCandidates as JoinedCandidates
 from isovist.localization.decision.decide import RULES as RULES

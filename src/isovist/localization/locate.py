@@ -171,12 +171,12 @@ def search_selection(query: Query, selection: MapSelection) -> tuple[Query, Answ
     start = perf_counter()
     scan, settings = last_scan(query.scans), query.settings
     few = replace(query, space=selection.part(0.0)[0])
-    limit = selection.limit(scan, Search(few).first(), settings)
+    limit = selection.cost_limit(scan, Search(few).first(), settings)
     for _ in range(ROUNDS):
         (part, left), selecting = selection.part(limit), perf_counter() - start
         query = replace(query, space=part)
         answer = Search(query).run()
-        limit = selection.limit(scan, answer, settings)
+        limit = selection.cost_limit(scan, answer, settings)
         if limit <= left:
             break
     timing = dict(answer.timing_ms)

@@ -22,13 +22,12 @@ def town():
 
 
 @pytest.fixture(scope="module")
-def standing_out(town):
+def high_beams(town):
     """The plan of the street, ends of beams above the ground in squares, and their slices."""
     quarter, atlas = town
     scan, _ = level_by_ground(next(quarter.asks(1, FEW))[1])
     plan = SliceMap.of(atlas)
-    ends, masks = slices._standing_out(scan, fit_ground(scan), 1.0)
-    return plan, ends / plan.unit, masks
+    return plan, slices._high_beams(scan, fit_ground(scan), 1.0, plan.square)
 
 
 def near(found, truth):
@@ -41,7 +40,7 @@ def near(found, truth):
 def test_bits_say_which_heights_above_the_floor_hold_a_wall_nearby():
     atlas = house_atlas()
     world, plan = atlas.world, SliceMap.of(atlas)
-    assert plan.unit == pytest.approx(0.4)
+    assert plan.square == pytest.approx(0.4)
     floor = floor_levels(world)
     rng = np.random.default_rng(0)
     level, row, column = np.nonzero(world.cells == iv.Cell.OCCUPIED)
@@ -51,31 +50,31 @@ def test_bits_say_which_heights_above_the_floor_hold_a_wall_nearby():
     for r, c in np.column_stack([rng.integers(0, rows, 15), rng.integers(0, columns, 15)]):
         for codes, reach in zip(plan.bits, (1, 2, 4, 8), strict=True):
             beside = (np.abs(row // 4 - r) <= reach) & (np.abs(column // 4 - c) <= reach)
-            tall = height[beside & (height >= slices.SLICES[0])]
+            tall = height[beside & (height >= slices.SLICE_EDGES_M[0])]
             slow = 0
             for h in tall:
-                slow |= 1 << int(np.searchsorted(slices.SLICES, h, side="right") - 1)
+                slow |= 1 << int(np.searchsorted(slices.SLICE_EDGES_M, h, side="right") - 1)
             assert codes[r + slices.BORDER, c + slices.BORDER] == slow
 
 
-def test_costs_count_the_beams_that_miss(standing_out):
-    plan, ends, masks = standing_out
+def test_costs_count_the_beams_that_miss(high_beams):
+    plan, beams = high_beams
     rng = np.random.default_rng(1)
     rows, columns = plan.floor.shape
     some = np.column_stack([
         rng.integers(0, columns // 2, 50), rng.integers(0, rows // 2, 50), rng.integers(0, 40, 50)
     ])  # fmt: skip
     some = some[np.argsort(some[:, 2], kind="stable")]
-    costs = slices._misses(plan.within(1), ends, masks, some, 2, 40)
+    costs = slices._misses(plan.bits_within(1), beams, some, 2, 40)
     for (i, j, k), cost in zip(some, costs, strict=True):
         yaw = (k + 0.5) * 2.0 * np.pi / 40
         slow = 0
-        for (x, y), mask in zip(ends, masks, strict=True):
+        for (x, y), mask in zip(*beams, strict=True):
             u = int(np.floor(x * np.cos(yaw) - y * np.sin(yaw))) + 2 * i + 1 + slices.BORDER
             v = int(np.floor(x * np.sin(yaw) + y * np.cos(yaw))) + 2 * j + 1 + slices.BORDER
-            u = min(max(u, 0), plan.within(1).shape[1] - 1)
-            v = min(max(v, 0), plan.within(1).shape[0] - 1)
-            slow += int(plan.within(1)[v, u] & mask == 0)
+            u = min(max(u, 0), plan.bits_within(1).shape[1] - 1)
+            v = min(max(v, 0), plan.bits_within(1).shape[0] - 1)
+            slow += int(plan.bits_within(1)[v, u] & mask == 0)
         assert cost == slow
 
 
@@ -84,13 +83,13 @@ def test_all_boxes_at_once_cost_what_each_costs_alone():
     codes = np.pad(rng.integers(0, 256, (61, 83), dtype=np.uint8), slices.BORDER)
     codes[:, [0, -1]] = codes[[0, -1]] = 0  # as the rim of a plan
     ends = rng.uniform(-60.0, 60.0, (40, 2))
-    masks = (1 << rng.integers(0, 8, 40)).astype(np.uint8)
+    beams = slices.HighBeams(ends, (1 << rng.integers(0, 8, 40)).astype(np.uint8))
     places = np.array([[3, 0], [5, 0], [9, 1], [0, 3], [2, 3], [1, 6]])  # rows with gaps, and none
     heads = np.array([0, 7, 8, 79])
-    all_at_once = slices._misses_of_all(codes, ends, masks, places, heads)
+    all_at_once = slices._first_misses(codes, beams, places, heads)
     for head, counts in zip(heads, all_at_once, strict=True):
         boxes = np.column_stack([places, np.full(len(places), head)])
-        alone = slices._misses(codes, ends, masks, boxes, slices.ROUNDS[0][0], slices.TURNS)
+        alone = slices._misses(codes, beams, boxes, slices.LEVELS[0].size, slices.FIRST_HEADINGS)
         assert counts.tolist() == alone.tolist()
         assert 0 < counts.min() < counts.max() < len(ends)
 
@@ -122,7 +121,7 @@ def test_the_best_lead_of_the_two_doors_counts_and_only_descriptors_where_nothin
     truth, atlas = at(5.0, 0.0, 0.7), house_atlas()
     scan = LIDAR.scan(house(), truth, np.random.default_rng(0))
     both = sought(atlas, scan, thorough=True)
-    leads = [found.cost_ratio(truth.vector, 1.0, 0.3) for found, _ in both.each]
+    leads = [view.candidates.cost_ratio(truth.vector, 1.0, 0.3) for view in both.views]
     assert len(leads) == 2
     assert both.cost_ratio(truth.vector, 1.0, 0.3) == max(leads)
     low = iv.CloudScan(scan.points[scan.points[:, 2] < -0.55])
@@ -131,18 +130,18 @@ def test_the_best_lead_of_the_two_doors_counts_and_only_descriptors_where_nothin
     assert len(found.poses) == len(candidates(atlas, low, is_full=True).poses)
 
 
-def test_no_box_costs_more_than_one_of_its_halves(standing_out):
-    plan, ends, masks = standing_out
-    rng, turns, size = np.random.default_rng(2), slices.TURNS, 8
+def test_no_box_costs_more_than_one_of_its_halves(high_beams):
+    plan, beams = high_beams
+    rng, turns, size = np.random.default_rng(2), slices.FIRST_HEADINGS, 8
     rows, columns = plan.floor.shape
     heads = np.sort(rng.integers(0, turns, 200))
     places = rng.integers(0, [columns // size, rows // size], (200, 2))
     boxes = np.column_stack([places, heads])
-    costs = slices._misses(plan.within(8), ends, masks, boxes, size, turns)
+    costs = slices._misses(plan.bits_within(8), beams, boxes, size, turns)
     for reach in (4, 1):
         known = {tuple(box): cost for box, cost in zip(boxes, costs, strict=True)}
         boxes, size, turns = slices._halves(np.unique(boxes, axis=0)), size // 2, 2 * turns
-        costs = slices._misses(plan.within(reach), ends, masks, boxes, size, turns)
+        costs = slices._misses(plan.bits_within(reach), beams, boxes, size, turns)
         assert all(c >= known[tuple(box // 2)] for box, c in zip(boxes, costs, strict=True))
 
 
@@ -168,7 +167,7 @@ def test_a_twin_is_a_rival():
     atlas = iv.build(iv.VoxelMap.from_array(twice, 0.1, (3.0, -2.0, 0.4)))
     scan = LIDAR.scan(house(), truth, np.random.default_rng(0))
     found = height_slice_candidates(
-        atlas, scan, None, USUAL, thorough=True, known=truth.vector[None]
+        atlas, scan, None, USUAL, thorough=True, known_poses=truth.vector[None]
     )
     twin = iv.Pose3(truth.x, truth.y + 0.1 * cells.shape[1], truth.yaw, truth.z)
     assert near(found, truth).size > 0

@@ -102,28 +102,28 @@ def test_floors_of_maps_are_below_what_their_nodes_cost(site, shelf):
         assert (floors <= costs[:, 0]).all()
 
 
-@pytest.mark.parametrize("tried", [(32, 0.3), (2, 0.0), (2, np.inf)])
+@pytest.mark.parametrize(("rated", "margin"), [(32, 0.3), (2, 0.0), (2, np.inf)])
 @BOTH
-def test_what_is_left_out_costs_at_least_what_is_said(site, tried, shelf, monkeypatch):
+def test_what_is_left_out_costs_at_least_what_is_said(site, rated, margin, shelf, monkeypatch):
     """Whether two maps are tried at a time or all, the right one comes first."""
-    count_as_large(monkeypatch, tried=tried)
+    count_as_large(monkeypatch, rated=rated, margin=margin)
     library = shelf(site)
     chosen = MapSelection.of(search_space_of(library), site.look(site.places[0]), USUAL)
-    assert chosen.site.names[chosen.order[0]] == "second"
+    assert chosen.space.names[chosen.order[0]] == "second"
     assert sorted(chosen.order) == [0, 1, 2]
     for limit in (0.0, 1.0, 3.0, np.inf):
         part, left = chosen.part(limit)
         assert part.names[0] in library
-        for k, name in enumerate(chosen.site.names):
-            out = np.ones(len(chosen.under[k]), dtype=bool)
+        for k, name in enumerate(chosen.space.names):
+            out = np.ones(len(chosen.bounds[k]), dtype=bool)
             if name in part.only:
                 out[part.only[name]] = False
             elif name in part.names:
                 out[:] = False
-            assert (chosen.under[k][out] >= left).all()
-    alone, least = replace(chosen, most=1).part(np.inf)
+            assert (chosen.bounds[k][out] >= left).all()
+    alone, least = replace(chosen, max_maps=1).part(np.inf)
     assert alone.names == ("second",)
-    assert least == min(chosen.under[k].min() for k in (0, 2))
+    assert least == min(chosen.bounds[k].min() for k in (0, 2))
 
 
 # A few nodes of each.

@@ -59,10 +59,10 @@ def test_single_beams_that_are_not_seen_again_go_with_their_column(site):
 def test_as_many_candidates_of_several_maps_are_handed_on_as_of_one(site):
     maps, scan = {"here": site.atlas, "elsewhere": site.twin_atlas}, site.look(site.places[0])
     found = sought(maps, scan)
-    assert len(found.poses) == sum(len(one.poses) for one in found.each.values())
+    assert len(found.poses) == sum(len(one.poses) for one in found.by_map.values())
     assert len(found.poses) <= USUAL.share(site.atlas, USUAL.seeds[0])
     costs = [sought(atlas, scan).costs for atlas in maps.values()]
-    kept = np.sort(np.concatenate([one.costs for one in found.each.values()]))
+    kept = np.sort(np.concatenate([one.costs for one in found.by_map.values()]))
     np.testing.assert_array_equal(kept, np.sort(np.concatenate(costs))[: len(kept)])
     # What is left out on any map is left out.
     few = replace(USUAL, seeds=(2, 2))

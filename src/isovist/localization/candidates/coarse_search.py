@@ -1,6 +1,6 @@
-"""A glance at maps: every so manieth node at half the channels, and the unlike best of them.
+"""Search a part of the nodes by half the channels, for competitors of a given pose (`check`).
 
-It finds most of the places that a search would find, in a fraction of the time (`check`).
+It finds most of the places that a full search finds, in a fraction of the time.
 """
 
 import numpy as np
@@ -14,64 +14,72 @@ from isovist.localization.candidates.node_search import best_headings, distinct_
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing import without_intensities
 
-GLANCES = (2000, 6)
-"""Rings of nodes that a glance looks at, and least share on large maps: of 3000 and 2000 both miss
-as few rivals on the six logs (`benchmarks.check`), of one in 8 and in 6 the latter halves them."""
-RIVALS = 24
-"""Candidates of a glance at a map that are fitted with few beams."""
+MIN_RINGS = 2000
+"""Rings of nodes that are compared at least, on all but the largest maps: 3000 miss as few
+competitors on the six logs (`benchmarks.check`)."""
+MAX_STRIDE = 6
+"""On large maps every sixth node is compared: this misses half the competitors that every eighth
+node misses (`benchmarks.check`)."""
+MAX_CANDIDATES = 24
+"""Candidates per map."""
 SHORTLIST_SIZE = 500
-"""Cheapest places of a glance among which those are chosen, none alike another."""
+"""The cheapest poses, of which the distinct ones become candidates."""
+KEEP_HEADINGS = 2
+"""Headings per node."""
 
 
 def coarse_candidates(
-    site: SearchSpace, scan: AnyScan, settings: LocalizationSettings
+    space: SearchSpace, scan: AnyScan, settings: LocalizationSettings
 ) -> FloatArray:
-    """The unlike best of a look at some nodes of every map, shape (K, D), map after map."""
-    if not isinstance(site, MultiMap):
-        assert isinstance(site, Atlas)  # there is no third kind
-        return _at_map(site, scan, settings)
-    found, scan = [], without_intensities(scan)
-    for name, shift in zip(site.names, site.shifts, strict=True):
-        poses = _at_map(site.maps[name], scan, settings)
+    """Return the best distinct poses of some nodes, map after map, shape (K, D)."""
+    if not isinstance(space, MultiMap):
+        assert isinstance(space, Atlas)  # there is no third kind
+        return _candidates_on_map(space, scan, settings)
+    parts, scan = [], without_intensities(scan)
+    for name, shift in zip(space.names, space.shifts, strict=True):
+        poses = _candidates_on_map(space.maps[name], scan, settings)
         poses[:, 0] += shift
-        found.append(poses)
-    return np.concatenate(found)
+        parts.append(poses)
+    return np.concatenate(parts)
 
 
-def _at_map(atlas: Atlas, scan: AnyScan, settings: LocalizationSettings) -> FloatArray:
-    """The unlike best of a look at some nodes, half the channels and half the headings."""
+def _candidates_on_map(atlas: Atlas, scan: AnyScan, settings: LocalizationSettings) -> FloatArray:
+    """Return the best distinct poses on one map."""
     window = atlas.window(scan, settings.seen_share[atlas.dimension - 2]).rough
     if not window.seen.any():
         return atlas.seeds(np.empty(0, dtype=np.int64), np.empty(0))
     rings = window.seen.shape[1]
-    enough, sparsest = GLANCES
-    step = min(sparsest, -(-len(atlas.nodes) * rings // enough))
-    active, costs, headings = _cheap(atlas, window, step, settings)
+    stride = min(MAX_STRIDE, -(-len(atlas.nodes) * rings // MIN_RINGS))
+    nodes, costs, headings = _cheap_nodes(atlas, window, stride, settings)
     flat = costs.ravel()
-    few = min(SHORTLIST_SIZE, flat.size)
-    some = np.sort(np.argpartition(flat, few - 1)[:few])
-    best = some[np.argsort(flat[some], kind="stable")]
+    count = min(SHORTLIST_SIZE, flat.size)
+    shortlist = np.sort(np.argpartition(flat, count - 1)[:count])
+    best = shortlist[np.argsort(flat[shortlist], kind="stable")]
     best = best[np.isfinite(flat[best])]
     yaws = window.yaws(atlas.descriptors.shape[2], atlas.heading)
-    poses = atlas.seeds(active[best // 2], yaws[headings.ravel()[best]])
-    return poses[distinct_indices(poses, *settings.candidates_apart(atlas), RIVALS)]
+    poses = atlas.seeds(nodes[best // KEEP_HEADINGS], yaws[headings.ravel()[best]])
+    return poses[distinct_indices(poses, *settings.candidates_apart(atlas), MAX_CANDIDATES)]
 
 
-def _cheap(
-    atlas: Atlas, window: Window, step: int, settings: LocalizationSettings
+def _cheap_nodes(
+    atlas: Atlas, window: Window, stride: int, settings: LocalizationSettings
 ) -> tuple[IntArray, Float32Array, NDArray[np.int32]]:
-    """Nodes in order with their two best headings, the `SHORTLIST_SIZE` cheapest among them."""
+    """Return nodes with the `SHORTLIST_SIZE` cheapest poses among them, in order.
 
-    def tried(some: IntArray) -> tuple[Float32Array, NDArray[np.int32]]:
-        return best_headings(atlas.descriptors, some, window, 2, settings.short)
+    Returns:
+        Indices of the nodes, shape (A,), and costs and headings of `best_headings`.
+    """
 
-    active = np.arange(0, len(atlas.nodes), step)
+    def evaluate(nodes: IntArray) -> tuple[Float32Array, NDArray[np.int32]]:
+        return best_headings(atlas.descriptors, nodes, window, KEEP_HEADINGS, settings.short)
+
+    nodes = np.arange(0, len(atlas.nodes), stride)
     if not has_lower_bounds(atlas) or active_backend().is_exhaustive:
-        return active, *tried(active)
+        return nodes, *evaluate(nodes)
     allowed = np.ones(atlas.descriptors.shape[2] * len(window.seen), dtype=np.bool_)
-    floors = LowerBounds.of(atlas, step).bound_costs(window, allowed, settings.short)
-    few = min(SHORTLIST_SIZE, len(active))
-    costs = tried(active[np.argpartition(floors, few - 1)[:few]])[0]
-    # No node whose floor is higher can be among them.
-    active = active[floors <= np.partition(costs.ravel(), few - 1)[few - 1]]
-    return active, *tried(active)
+    bounds = LowerBounds.of(atlas, stride).bound_costs(window, allowed, settings.short)
+    count = min(SHORTLIST_SIZE, len(nodes))
+    costs = evaluate(nodes[np.argpartition(bounds, count - 1)[:count]])[0]
+    # A node with a higher lower bound cannot be among the cheapest.
+    nodes = nodes[bounds <= np.partition(costs.ravel(), count - 1)[count - 1]]
+    return nodes, *evaluate(nodes)

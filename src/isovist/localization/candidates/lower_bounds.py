@@ -1,7 +1,7 @@
-"""What every node costs at least: a quick look that drops most of an atlas, and never wrongly.
+"""Lower bounds on the cost of every node, by which a search skips most of an atlas.
 
-An atlas keeps its descriptors in bytes besides, made when it is first searched.  Whatever is
-chosen with these floors is what would be chosen if every node were tried in full.
+The bounds come from descriptors in bytes, which are made when an atlas is first searched.  They are
+sound: a search that skips nodes by them finds what a search of every node finds.
 """
 
 from dataclasses import dataclass, field
@@ -13,125 +13,123 @@ from isovist.arrays import BoolArray, Float32Array, once_for_each, readonly
 from isovist.atlas import FAR, Atlas, SearchSpace, Window
 
 LEVELS = 207
-"""Steps from nothing to the reach of an atlas: 15 of them are the most that a channel costs that is
-shorter, with the usual settings, and 30 one that is longer.  The rest of a byte tells unknown."""
+"""Steps from 0 to the reach of an atlas, in log(1 + r).  With the usual settings a shorter channel
+costs at most 15 of them, a longer one 30.  The other values of a byte mean unknown."""
 UNKNOWN = 255
-LOWEST = 128
-"""What a byte of nothing is less than 0."""
+BYTE_OFFSET = 128
+"""Levels are stored as signed bytes, less this."""
 MIN_BOUNDED_NODES = 20_000
-"""Nodes from which on floors are worth it: on fewer they save less than their kernel takes to
-compile, and no more than they cost."""
+"""Nodes from which on bounds pay: for fewer they save less than their kernel takes to compile."""
 LARGE_ATLAS_NODES = 130_000
-"""Nodes of a large atlas, of 8000 m² as a rule."""
-SLACK = 1e-3
-"""More than sums of singles err by, as a share."""
+"""Nodes of a large atlas, usually of 8000 m²."""
+ROUNDING_SHARE = 1e-3
+"""Largest relative error of float32 sums."""
 
 
 def has_lower_bounds(atlas: SearchSpace) -> bool:
-    """Whether an atlas is large enough for floors."""
+    """Return whether an atlas is large enough for lower bounds to pay."""
     return atlas.size >= MIN_BOUNDED_NODES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LowerBounds:
-    """Descriptors in bytes.
+    """Descriptors in bytes, which bound the cost of nodes.
 
     Attributes:
-        table: As `compute.search.lower_bounds` wants it, shape (B, rings n, WIDTH).
-        step: q of `compute.search.lower_bounds` in log(1 + r).
-        count: Of the nodes.
+        table: Levels of the channels, as `compute.search.lower_bounds` reads them, int8, shape
+            (blocks, rings n, `BLOCK_NODES`).
+        step: Size q of a level in log(1 + r).
+        count: Number of nodes.
         n: Channels of a ring.
-        last: Of a large atlas what was asked last, and the answer: a closer look begins as the
-            first one did.
+        cache: The last request on a large atlas and its bounds: the second batch of a search begins
+            with the request of the first.
     """
 
     table: NDArray[np.int8]
     step: float
     count: int
     n: int
-    last: list[tuple[bytes, Float32Array]] = field(default_factory=list)
+    cache: list[tuple[bytes, Float32Array]] = field(default_factory=list)
 
     @staticmethod
-    def of(atlas: Atlas, every: int = 1) -> "LowerBounds":
-        """Those of an atlas, or of every so manieth node; made once."""
-        made = _made(atlas)
-        if every not in made:
-            made[every] = LowerBounds.build(atlas, every)
-        return made[every]
+    def of(atlas: Atlas, stride: int = 1) -> "LowerBounds":
+        """Return the bounds of every `stride`-th node of an atlas, which are made once."""
+        by_stride = _bounds_by_stride(atlas)
+        if stride not in by_stride:
+            by_stride[stride] = LowerBounds.build(atlas, stride)
+        return by_stride[stride]
 
     @classmethod
-    def build(cls, atlas: Atlas, every: int = 1) -> "LowerBounds":
-        """Those of an atlas, or of every so manieth node, for whoever keeps them."""
+    def build(cls, atlas: Atlas, stride: int = 1) -> "LowerBounds":
+        """Make the bounds of every `stride`-th node of an atlas."""
         from isovist.compute import BLOCK_NODES
 
-        nodes = atlas.descriptors[::every]
+        nodes = atlas.descriptors[::stride]
         count, rings, n = nodes.shape
         step = float(np.log1p(atlas.settings.reach)) / LEVELS
-        table = np.full(
-            (-(-count // BLOCK_NODES), rings * n, BLOCK_NODES), UNKNOWN - LOWEST, dtype=np.int8
-        )
+        shape = -(-count // BLOCK_NODES), rings * n, BLOCK_NODES
+        table = np.full(shape, UNKNOWN - BYTE_OFFSET, dtype=np.int8)
         for block, part in enumerate(table):
             f = np.clip(nodes[block * BLOCK_NODES : (block + 1) * BLOCK_NODES], 0.0, FAR)
             f = f.reshape(-1, rings * n)
-            known = np.rint(f / np.float32(step))
-            levels = np.where(f < FAR, np.minimum(known, UNKNOWN - 1), UNKNOWN)
-            part[:, : len(f)] = (levels.T - LOWEST).astype(np.int8)
+            levels = np.minimum(np.rint(f / np.float32(step)), UNKNOWN - 1)
+            levels = np.where(f < FAR, levels, UNKNOWN)
+            part[:, : len(f)] = (levels.T - BYTE_OFFSET).astype(np.int8)
         return cls(table, step, count, n)
 
     def bound_costs(self, window: Window, allowed: BoolArray, short: float) -> Float32Array:
-        """Less than what each node costs at its best heading, shape (N,).
+        """Return a lower bound on the cost of each node at its best heading, shape (N,).
 
         Args:
-            window: The scan.
-            allowed: Which headings count, of as many phases.
-            short: Most that a channel costs (`LocalizationSettings`).
+            window: The scan in channels.
+            allowed: Which headings count, shape (n P,) for P phases.
+            short: Largest cost of a channel that is shorter than the map says (`settings.short`).
         """
-        asked = b"".join(part.tobytes() for part in (window.values, window.seen, allowed))
-        asked += np.array([window.ring, short]).tobytes()
-        for known, answer in self.last[:1]:
-            if known == asked:
-                return answer
-        least, most = self.least(window, allowed, short)
-        # The search counts in steps of its own, and is off by one of them in each channel.
-        rounded = most * window.codes(short).step * (1.0 + 10.0 * SLACK)
-        step = self.step * (1.0 - SLACK)
-        told = least.astype(np.float32)
-        told *= np.float32(step)
-        told -= np.float32(most * step + rounded)
-        readonly(np.maximum(told, np.float32(0.0), out=told))
+        request = b"".join(part.tobytes() for part in (window.values, window.seen, allowed))
+        request += np.array([window.ring, short]).tobytes()
+        for cached_request, cached_bounds in self.cache[:1]:
+            if cached_request == request:
+                return cached_bounds
+        steps, max_error = self._bound_steps(window, allowed, short)
+        # The search counts in steps of its own, which err by one in each channel.
+        rounding = max_error * window.codes(short).step * (1.0 + 10.0 * ROUNDING_SHARE)
+        step = self.step * (1.0 - ROUNDING_SHARE)
+        bounds = steps.astype(np.float32)
+        bounds *= np.float32(step)
+        bounds -= np.float32(max_error * step + rounding)
+        readonly(np.maximum(bounds, np.float32(0.0), out=bounds))
         if self.count > LARGE_ATLAS_NODES:
-            self.last[:] = [(asked, told)]
-        return told
+            self.cache[:] = [(request, bounds)]
+        return bounds
 
-    def least(
+    def _bound_steps(
         self, window: Window, allowed: BoolArray, short: float
     ) -> tuple[NDArray[np.uint16], int]:
-        """The same in whole steps, and by how many they may be too many; one for each channel."""
+        """Return bounds in whole steps, shape (N,), and their largest error, one per channel."""
         from isovist.compute import BLOCK_NODES, MAX_TERM, TERMS_PER_BYTE, lower_bounds
 
-        count = self.count
-        least = np.full(
-            (-(-count // BLOCK_NODES), BLOCK_NODES), np.iinfo(np.uint16).max, dtype=np.uint16
-        )
+        shape = -(-self.count // BLOCK_NODES), BLOCK_NODES
+        bounds = np.full(shape, np.iinfo(np.uint16).max, dtype=np.uint16)
         shorter, longer = (min(int(limit / self.step), MAX_TERM) for limit in (short, 2.0 * short))
-        between = np.array([0, -longer, shorter])
-        most = int(window.seen.sum(axis=(1, 2)).max(initial=0))
-        for phase, seen in enumerate(window.seen):
-            rings, columns = np.nonzero(seen)
-            pad = -rings.size % TERMS_PER_BYTE
-            rows = np.zeros((rings.size + pad, 2), dtype=np.int64)
+        limits = np.array([0, -longer, shorter])
+        max_channels = int(window.seen.sum(axis=(1, 2)).max(initial=0))
+        for phase, mask in enumerate(window.seen):
+            rings, columns = np.nonzero(mask)
+            padding = -rings.size % TERMS_PER_BYTE
+            rows = np.zeros((rings.size + padding, 2), dtype=np.int64)
             rows[: rings.size] = np.column_stack([rings + window.ring, columns])
-            middle = np.rint(window.values[phase][seen] / self.step)[:, None]
+            values = np.rint(window.values[phase][mask] / self.step)[:, None]
+            values = np.clip(values, 0, UNKNOWN)
             levels = np.zeros((len(rows), 3), dtype=np.int8)
-            middle = np.clip(middle, 0, UNKNOWN)
-            levels[: rings.size] = np.clip(middle + between, 0, UNKNOWN) - LOWEST
-            heads = np.ascontiguousarray(allowed[phase :: len(window.seen)])
-            lower_bounds(self.table, rows, levels, self.n, heads, most - rings.size, least)
-        return least.ravel()[:count], most
+            levels[: rings.size] = np.clip(values + limits, 0, UNKNOWN) - BYTE_OFFSET
+            headings = np.ascontiguousarray(allowed[phase :: len(window.seen)])
+            start = max_channels - rings.size
+            lower_bounds(self.table, rows, levels, self.n, headings, start, bounds)
+        return bounds.ravel()[: self.count], max_channels
 
 
 @once_for_each
-def _made(atlas: Atlas) -> dict[int, LowerBounds]:
-    """Those of an atlas, by the arguments of `LowerBounds.of`, as far as they were needed."""
+def _bounds_by_stride(atlas: Atlas) -> dict[int, LowerBounds]:
+    """Return the bounds of an atlas that were made so far."""
     del atlas
     return {}

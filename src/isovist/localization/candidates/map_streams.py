@@ -1,6 +1,6 @@
-"""Streams of candidates on several maps: of all candidates the cheapest, as many as of one map.
+"""Streams of candidates on several maps: the cheapest of all maps, as many as on one map.
 
-What is left out on any of the maps is not absent.
+The remaining cost covers every map, so a pose that was left out on any of them still counts.
 """
 
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ from isovist.localization.candidates.node_search import Candidates
 from isovist.localization.candidates.node_subsets import search_node_subsets
 from isovist.localization.candidates.streams import (
     JoinedCandidates,
-    ScanStream,
-    SequenceStream,
+    MapStream,
+    ViewCandidates,
     stream_on,
 )
 from isovist.localization.query.region import Region
@@ -26,10 +26,10 @@ from isovist.localization.query.search_space import Regions, SearchRegion
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing import CloudScan, ScanInput, without_intensities
 
-OTHERS = -1
-"""Stands for all maps of which a few nodes are searched together."""
+NODE_SUBSETS = -1
+"""The key of the candidates of all maps of which only a few nodes are searched."""
 
-Found = Candidates | JoinedCandidates
+OneMapCandidates = Candidates | JoinedCandidates
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,185 +37,220 @@ class MultiMapCandidates:
     """The candidates of several maps.
 
     Attributes:
-        poses: Side by side, map after map, shape (K, D).
-        each: Those of each map, in its own frame.
-        site: The maps.
-        others: Those of a few nodes of other maps, side by side.
+        poses: Poses in the common frame, map after map, shape (K, D).
+        by_map: Candidates of each map by its number, in the frame of the map.
+        space: The maps.
+        node_subsets: Candidates of maps of which a few nodes were searched, in the common frame.
     """
 
     poses: FloatArray
-    each: Mapping[int, Found]
-    site: MultiMap
-    others: Candidates | None = None
+    by_map: Mapping[int, OneMapCandidates]
+    space: MultiMap
+    node_subsets: Candidates | None = None
+
+    @property
+    def is_exhaustive(self) -> bool:
+        """Whether every pose of every map was returned."""
+        return self.node_subsets is None and all(c.is_exhaustive for c in self.by_map.values())
 
     def cost_ratio(self, pose: FloatArray, radius: float, turn: float) -> float:
-        """As for one map: the cheapest place of any map that was not looked at counts."""
-        number = int(self.site.numbers(pose))
-        every = [*self.each.values(), *([] if self.others is None else [self.others])]
-        here = pose.copy()
-        mine: Found | None = self.others
-        if number in self.each:
-            mine = self.each[number]
-            here[0] -= self.site.shifts[number]
-        assert mine is not None  # all maps are searched, wholly or at a few nodes
+        """Return the cost of the cheapest pose of any map not returned, over that of a place.
+
+        Args:
+            pose: A pose of the sensor in the common frame, shape (D,).
+            radius: As for `Candidates.cost_ratio`, in m.
+            turn: As for `Candidates.cost_ratio`, in rad.
+        """
+        number = int(self.space.numbers(pose))
+        parts: list[OneMapCandidates] = list(self.by_map.values())
+        if self.node_subsets is not None:
+            parts.append(self.node_subsets)
+        local = pose.copy()
+        candidates: OneMapCandidates | None = self.node_subsets
+        if number in self.by_map:
+            candidates = self.by_map[number]
+            local[0] -= self.space.shifts[number]
+        assert candidates is not None  # every map is searched, completely or at a few nodes
         ratios = []
-        for view, (own, place) in enumerate(_views(mine)):
-            at = here if place is None else (self.site.lift(here) @ place).vector
-            costs = own.costs_at(np.asarray(at), radius, turn)
-            ratios.append(min(_views(found)[view][0].cost_ratio_of(*costs) for found in every))
+        for k, view in enumerate(_views(candidates)):
+            vector = local
+            if view.T_last_view is not None:
+                vector = np.asarray((self.space.lift(local) @ view.T_last_view).vector)
+            costs = view.candidates.costs_at(vector, radius, turn)
+            ratios.append(min(_views(part)[k].candidates.cost_ratio_of(*costs) for part in parts))
         return max(ratios)
 
 
-AnyCandidates = Found | MultiMapCandidates
+AnyCandidates = OneMapCandidates | MultiMapCandidates
 
 
-def _views(found: Found) -> tuple[tuple[Candidates, Any], ...]:
-    """Candidates of each scan, with the place of its frame in that of the last."""
-    return ((found, None),) if isinstance(found, Candidates) else found.each
+def _views(candidates: OneMapCandidates) -> tuple[ViewCandidates, ...]:
+    if isinstance(candidates, Candidates):
+        return (ViewCandidates(candidates, None),)
+    return candidates.views
 
 
-class MapsStream:
-    """Ever more candidates on several maps: of all of them the cheapest, as many as of one map.
+class MultiMapStream:
+    """Batches of candidates on several maps.
 
     Args:
-        site: The maps.
+        space: The maps.
         scan: One scan or several.
         region: Regions by name; `None` for all of every map.
-        settings: How to search.
+        settings: Costs, counts and distances of candidates.
     """
 
     def __init__(
-        self, site: MultiMap, scan: ScanInput, region: SearchRegion, settings: LocalizationSettings
+        self, space: MultiMap, scan: ScanInput, region: SearchRegion, settings: LocalizationSettings
     ) -> None:
-        self.site, self.scan, self.settings = site, without_intensities(scan), settings
-        self._regions = dict.fromkeys(site.names) if region is None else _regions(region)
-        self._numbers = [k for k, name in enumerate(site.names) if name in self._regions]
-        self._streams: dict[Any, ScanStream | SequenceStream] = {}
+        self._space, self._scan, self._settings = space, without_intensities(scan), settings
+        self._regions: Mapping[str, Region | None] = dict.fromkeys(space.names)
+        if region is not None:
+            assert isinstance(region, Regions)  # `search_region` makes them for several maps
+            self._regions = region.regions
+        self._numbers = [k for k, name in enumerate(space.names) if name in self._regions]
+        self._streams: dict[Any, MapStream] = {}
 
     def coarse(self, count: int) -> MultiMapCandidates:
-        """Return the cheapest poses at the best nodes of every map by every other channel."""
-        return self._merged(count, is_coarse=True)
+        """Return the cheapest poses at the nodes of all maps that are best by half the channels."""
+        return self._search(count, is_coarse=True)
 
-    def full(self, count: int, limit: float = np.inf) -> MultiMapCandidates:
-        """Return the cheapest poses of all maps."""
-        del limit
-        return self._merged(count, is_coarse=False)
+    def full(self, count: int, max_cost: float = np.inf) -> MultiMapCandidates:
+        """Return the cheapest poses of all maps; a limit follows from the first maps."""
+        del max_cost
+        return self._search(count, is_coarse=False)
 
-    def _merged(self, count: int, *, is_coarse: bool) -> MultiMapCandidates:
-        site, scan, limit = self.site, self.scan, np.inf
+    def _search(self, count: int, *, is_coarse: bool) -> MultiMapCandidates:
+        """Return the `count` cheapest poses of all maps."""
+        space, scan, cost_limit = self._space, self._scan, CostLimit(count)
 
-        def one(number: int) -> Found:
-            stream = self._stream(site.names[number])
-            return stream.coarse(count) if is_coarse else stream.full(count, limit)
+        def search_map(number: int, max_cost: float) -> OneMapCandidates:
+            stream = self._stream(space.names[number])
+            return stream.coarse(count) if is_coarse else stream.full(count, max_cost)
 
-        known: dict[int, Found] = {}
-        dearest, bound = _Dearest(count), np.inf
-        few = [number for number in self._numbers if site.names[number] in site.only]
+        by_map: dict[int, OneMapCandidates] = {}
+        partial = [number for number in self._numbers if space.names[number] in space.only]
+        max_cost = np.inf
         for number in self._numbers:
-            if site.names[number] not in site.only:
-                known[number] = one(number)
-                bound = dearest.after(known[number])
-                limit = bound if has_lower_bounds(site) else np.inf
+            if space.names[number] not in space.only:
+                by_map[number] = search_map(number, max_cost)
+                cost_limit.add(by_map[number])
+                max_cost = cost_limit.value if has_lower_bounds(space) else np.inf
         is_cloud = isinstance(scan, CloudScan)
-        if few and isinstance(scan, AnyScan) and (is_coarse or not is_cloud):
-            known[OTHERS] = search_node_subsets(site, few, scan, self.settings, count, bound)
+        if partial and isinstance(scan, AnyScan) and (is_coarse or not is_cloud):
+            by_map[NODE_SUBSETS] = search_node_subsets(
+                space, partial, scan, self._settings, count, cost_limit.value
+            )
         else:
-            known |= zip(few, map_in_groups(one, few, free_threads()), strict=True)
-        each = _cheapest(dict(sorted(known.items())), count)
-        poses = []
-        for number, found in each.items():
-            rows = found.poses.copy()
-            if number != OTHERS:
-                rows[:, 0] += site.shifts[number]
-            poses.append(rows)
-        others = each.pop(OTHERS, None)
-        assert not isinstance(others, JoinedCandidates)
-        return MultiMapCandidates(np.concatenate(poses), each, site, others)
+            results = map_in_groups(lambda k: search_map(k, max_cost), partial, free_threads())
+            by_map |= zip(partial, results, strict=True)
+        return self._join(_cheapest(dict(sorted(by_map.items())), count))
 
-    def _stream(self, name: str) -> ScanStream | SequenceStream:
-        """Return the stream on one map, which goes on where parts of maps are searched in turn."""
-        site, only = self.site, self.site.only.get(name)
-        streams: dict[Any, ScanStream | SequenceStream] = self._streams
-        if site.results is not None and only is None:
-            streams = site.results
-        key = name, self.scan, self.settings
+    def _join(self, by_map: dict[int, OneMapCandidates]) -> MultiMapCandidates:
+        """Return the candidates of all maps in the common frame."""
+        rows = []
+        for number, candidates in by_map.items():
+            poses = candidates.poses.copy()
+            if number != NODE_SUBSETS:
+                poses[:, 0] += self._space.shifts[number]
+            rows.append(poses)
+        node_subsets = by_map.pop(NODE_SUBSETS, None)
+        assert not isinstance(node_subsets, JoinedCandidates)
+        return MultiMapCandidates(np.concatenate(rows), by_map, self._space, node_subsets)
+
+    def _stream(self, name: str) -> MapStream:
+        """Return the stream on one map, shared by searches of parts of the maps."""
+        space, subset = self._space, self._space.only.get(name)
+        streams = self._streams
+        if space.results is not None and subset is None:
+            streams = space.results
+        key = name, self._scan, self._settings
         if key not in streams:
             streams[key] = stream_on(
-                site.maps[name], self.scan, self._regions[name], self.settings, only
+                space.maps[name], self._scan, self._regions[name], self._settings, subset
             )
         return streams[key]
 
 
-Stream = ScanStream | SequenceStream | MapsStream
+Stream = MapStream | MultiMapStream
 
 
 def stream_of(
-    site: SearchSpace, scan: ScanInput, region: SearchRegion, settings: LocalizationSettings
+    space: SearchSpace, scan: ScanInput, region: SearchRegion, settings: LocalizationSettings
 ) -> Stream:
-    """Return the stream of candidates on one map, or on several."""
-    if isinstance(site, Atlas):
+    """Return the stream of candidates on one map or on several."""
+    if isinstance(space, Atlas):
         assert not isinstance(region, Regions)
-        return stream_on(site, scan, region, settings)
-    assert isinstance(site, MultiMap)  # there is no third kind
-    return MapsStream(site, scan, region, settings)
+        return stream_on(space, scan, region, settings)
+    assert isinstance(space, MultiMap)  # there is no third kind
+    return MultiMapStream(space, scan, region, settings)
 
 
 def find_candidates(
-    site: SearchSpace,
+    space: SearchSpace,
     scan: ScanInput,
     region: SearchRegion,
     settings: LocalizationSettings,
     *,
     thorough: bool = False,
 ) -> AnyCandidates:
-    """Return the first candidates of a scan, or as many as a last batch has."""
-    stream, count = stream_of(site, scan, region, settings), settings.seeds[thorough]
-    count = settings.share(site, count)
+    """Return one batch of candidates.
+
+    Args:
+        space: The map, or several.
+        scan: One scan or several.
+        region: Where the robot may be.
+        settings: Costs, counts and distances of candidates.
+        thorough: Search all nodes by all channels for the usual number of candidates, instead of
+            the first, coarse batch.
+    """
+    stream = stream_of(space, scan, region, settings)
+    count = settings.share(space, settings.seeds[thorough])
     return stream.full(count) if thorough else stream.coarse(count)
 
 
-def _regions(region: SearchRegion) -> Mapping[str, Region | None]:
-    assert isinstance(region, Regions)  # as `search_region` makes them for several maps
-    return region.regions
+class CostLimit:
+    """The cost that a pose must not exceed to matter, given the maps searched so far.
 
-
-class _Dearest:
-    """Cost of the cheapest place that will not be handed on, as far as maps have been searched.
-
-    What costs more on the others will neither be handed on nor be the best that is left out.
+    A pose that costs more is not among the `count` cheapest, nor the cheapest of those left out.
 
     Args:
-        most: Candidates that are handed on.
+        count: Number of candidates of all maps together.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most, self._left_out = most, np.inf
-        self._cheapest = np.empty(0)  # one more than are handed on, the dearest last
+    def __init__(self, count: int) -> None:
+        self._count, self._remaining_cost = count, np.inf
+        self._cheapest = np.empty(0)  # the `count` + 1 smallest costs, the largest last
 
-    def after(self, found: Found) -> float:
-        """That cost, when one more map has been searched."""
-        if isinstance(found, Candidates):
-            self._left_out = min(self._left_out, found.remaining_cost)
-            costs = np.concatenate([self._cheapest, found.costs])
-            if len(costs) > self._most:
-                costs = np.partition(costs, self._most)[: self._most + 1]
+    @property
+    def value(self) -> float:
+        """The limit."""
+        is_full = len(self._cheapest) > self._count
+        return min(float(self._cheapest[-1]) if is_full else np.inf, self._remaining_cost)
+
+    def add(self, candidates: OneMapCandidates) -> None:
+        """Add the candidates of one more map; those of several scans have no common cost."""
+        if isinstance(candidates, Candidates):
+            self._remaining_cost = min(self._remaining_cost, candidates.remaining_cost)
+            costs = np.concatenate([self._cheapest, candidates.costs])
+            if len(costs) > self._count:
+                costs = np.partition(costs, self._count)[: self._count + 1]
             self._cheapest = costs
-        full = len(self._cheapest) > self._most
-        return min(float(self._cheapest[-1]) if full else np.inf, self._left_out)
 
 
-def _cheapest(each: dict[int, Found], most: int) -> dict[int, Found]:
-    """As many candidates as one map would have; those of several scans have no one cost."""
-    plain = {k: found for k, found in each.items() if isinstance(found, Candidates)}
-    costs = np.sort(np.concatenate([found.costs for found in plain.values()] or [np.empty(0)]))
-    if len(costs) <= most:
-        return each
-    limit = costs[most - 1]
-    kept: dict[int, Found] = {}
-    for number, found in plain.items():
-        stay = found.costs <= limit
-        remaining_cost = min(found.remaining_cost, float(found.costs[~stay].min(initial=np.inf)))
-        kept[number] = replace(
-            found, poses=found.poses[stay], costs=found.costs[stay], remaining_cost=remaining_cost
-        )
-    return kept
+def _cheapest(by_map: dict[int, OneMapCandidates], count: int) -> dict[int, OneMapCandidates]:
+    """Keep the `count` cheapest candidates; those of several scans are all kept."""
+    single = {k: c for k, c in by_map.items() if isinstance(c, Candidates)}
+    costs = np.sort(np.concatenate([c.costs for c in single.values()] or [np.empty(0)]))
+    if len(costs) <= count:
+        return by_map
+    limit = costs[count - 1]
+    result: dict[int, OneMapCandidates] = {}
+    for number, candidates in single.items():
+        is_cheap = candidates.costs <= limit
+        dropped = float(candidates.costs[~is_cheap].min(initial=np.inf))
+        result[number] = replace(
+            candidates, poses=candidates.poses[is_cheap], costs=candidates.costs[is_cheap],
+            remaining_cost=min(candidates.remaining_cost, dropped),
+        )  # fmt: skip
+    return result

@@ -1,15 +1,16 @@
-"""Every node and every heading against one scan.
+"""Compare one scan with every node of a map at every heading.
 
 The scan gets the same channels as the nodes, over the directions that it saw
-(`atlas.matching.windows`). Turning the robot by 2π/n is a cyclic shift, so one pass over the atlas
-tries all headings (`compute.search.correlate`); a second set of channels, turned by half a channel,
-doubles their number.
+(`atlas.matching.windows`).  Turning the robot by 2π/n is a cyclic shift, so one pass over the atlas
+compares all headings (`compute.search.correlate`).  A second set of channels, turned by half a
+channel, doubles their number.
 
-Only so many candidates are handed on.  A place that was not looked at is not absent: `lead` says
-how much dearer than a given place the best one is that was left out.
+A search returns a limited number of candidates.  `Candidates.cost_ratio` compares the cost of a
+place with a lower bound on the cost of every pose that was not returned.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,31 +24,30 @@ from isovist.compute import (
     active_backend,
     cheapest,
 )
-from isovist.localization.candidates import lower_bounds as quick
-from isovist.localization.candidates.lower_bounds import LowerBounds
+from isovist.localization.candidates import lower_bounds
+from isovist.localization.candidates.lower_bounds import LowerBounds, has_lower_bounds
 from isovist.localization.query.region import Region
 from isovist.localization.settings import LocalizationSettings
 
-ENOUGH = 8
-"""Of so many times as many places as are wanted enough are unlike, as a rule: the unlike best were
-among the first 3 to 8 times as many (intel, seattle, fhw)."""
-FLOORED = 4
-"""Bounds of so many nodes take about as long as one node in full: 3.5 to 5 of them measured."""
-MORE = 2
-"""So many times as many candidates a first look at a large site hands on.  On 33 000 m² it then
-settles 35 of 60 scans instead of 32, and 36 with four times as many, which take longer to fit."""
-TINY = 1e-6
-"""A scan without noise costs nothing at its own place."""
+POSES_PER_DISTINCT = 8
+"""The k cheapest distinct poses are usually among the 3 k to 8 k cheapest (intel, seattle, fhw)."""
+BOUNDS_PER_NODE = 4
+"""Bounds of this many nodes take as long as one node in full; measured 3.5 to 5."""
+LARGE_ATLAS_FACTOR = 2
+"""The coarse search of a large atlas returns this many times as many candidates.  On 33 000 m² it
+then decides 35 of 60 scans instead of 32; with 4 it decides 36, and fits take longer."""
+MIN_COST = 1e-6
+"""A scan without noise costs 0 at its own place; ratios divide by this instead."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CoarseCosts:
-    """What nodes cost at a glance.
+    """The coarse costs of the nodes on a shortlist.
 
     Attributes:
-        places: Of all nodes of the map, shape (N, d).
-        nodes: That were looked at in full, shape (A,).
-        costs: Of each, shape (A,).
+        places: Places of all nodes of the map, shape (N, d).
+        nodes: Indices of the nodes of the shortlist, which were evaluated in full, shape (A,).
+        costs: Coarse cost of each of these, shape (A,).
     """
 
     places: FloatArray
@@ -55,7 +55,7 @@ class CoarseCosts:
     costs: Float32Array
 
     def min_near(self, pose: FloatArray, radius: float) -> float:
-        """Of those nearer to a pose than a radius in m; `inf` where there is none."""
+        """Return the smallest coarse cost within a radius (m) of a pose; `inf` if no node is."""
         from isovist.compute import min_cost_near
 
         return float(min_cost_near(self.places, self.nodes, self.costs, pose, radius))
@@ -63,76 +63,91 @@ class CoarseCosts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """Where a scan may have been taken, before anything is fitted.
+    """Poses that a search returns, before any is fitted.
 
     Attributes:
-        poses: Of the level frame of the sensor, unlike each other, best first, shape (K, D).
-        costs: Of each, shape (K,).
-        remaining_cost: Cost of the best one that was not handed on; `inf` when all were.
-        coarse_costs: After a look at half the channels: each node then looked at in full, shape
-            (A,), and its cost; `None` when every node was.
-        remaining_coarse_cost: Coarse cost above which nodes were not evaluated in full.
+        poses: Distinct poses of the level frame of the sensor, cheapest first, shape (K, D).
+        costs: Cost of each pose, shape (K,).
+        remaining_cost: Lower bound on the cost of the poses of evaluated nodes that were not
+            returned; `inf` if all were returned.
+        coarse_costs: Coarse costs of the evaluated nodes; `None` if every node was evaluated.
+        remaining_coarse_cost: Lower bound on the coarse cost of nodes that were not evaluated.
     """
 
     poses: FloatArray
     costs: FloatArray
     remaining_cost: float
-    coarse_costs: "CoarseCosts | None"
-    remaining_coarse_cost: float
+    coarse_costs: CoarseCosts | None = None
+    remaining_coarse_cost: float = np.inf
+
+    @property
+    def is_exhaustive(self) -> bool:
+        """Whether every pose was returned."""
+        return self.remaining_cost == np.inf and self.remaining_coarse_cost == np.inf
 
     def cost_ratio(self, pose: FloatArray, radius: float, turn: float) -> float:
-        """How many times its own cost the cheapest place costs that was not looked at.
+        """Return the cost of the cheapest pose that was not returned, over that of a place.
 
         Args:
-            pose: Of the sensor, shape (D,).
-            radius: Candidates nearer than this, in m, …
-            turn: … and turned by less than this, in rad, are of this place.
+            pose: A pose of the sensor, shape (D,).
+            radius: Candidates nearer to it than this, in m, …
+            turn: … and turned by less than this, in rad, are the place.
         """
         return self.cost_ratio_of(*self.costs_at(pose, radius, turn))
 
     def costs_at(self, pose: FloatArray, radius: float, turn: float) -> tuple[float, float]:
-        """What a place costs, in full and at a glance; `inf` when it is none of these.
+        """Return the cost and the coarse cost of a place; `inf` if no candidate is near.
 
-        Where every node was looked at in full, a glance is taken to cost as much.
+        Without `coarse_costs` both are the same.
         """
         from isovist.compute import min_cost_within
 
         poses, costs = np.ascontiguousarray(self.poses), np.ascontiguousarray(self.costs)
-        cost = max(min_cost_within(poses, costs, pose, radius, turn), TINY)
+        cost = max(min_cost_within(poses, costs, pose, radius, turn), MIN_COST)
         if cost == np.inf or self.coarse_costs is None:
             return cost, cost
-        return cost, max(self.coarse_costs.min_near(pose, radius), TINY)
+        return cost, max(self.coarse_costs.min_near(pose, radius), MIN_COST)
 
-    def cost_ratio_of(self, cost: float, glance: float) -> float:
-        """How many times these costs (`own`) the cheapest place costs that was not looked at."""
+    def cost_ratio_of(self, cost: float, coarse_cost: float) -> float:
+        """Return `cost_ratio` of a place with such costs (`costs_at`)."""
         if cost == np.inf:
             return 0.0
         ratio = self.remaining_cost / cost
-        return float(
-            ratio if self.coarse_costs is None else min(ratio, self.remaining_coarse_cost / glance)
-        )
+        if self.coarse_costs is not None:
+            ratio = min(ratio, self.remaining_coarse_cost / coarse_cost)
+        return float(ratio)
 
 
-_Tried = tuple[IntArray, Float32Array, NDArray[np.int32]]
-"""Nodes, and what `best_headings` says of each."""
+class EvaluatedNodes(NamedTuple):
+    """Nodes that were compared with the scan in full.
+
+    Attributes:
+        nodes: Their indices, shape (A,).
+        costs: Smallest costs of each over headings, shape (A, keep).
+        headings: Indices of these headings, shape (A, keep).
+    """
+
+    nodes: IntArray
+    costs: Float32Array
+    headings: NDArray[np.int32]
 
 
-def _in_order(parts: list[_Tried]) -> _Tried:
-    """Nodes that were tried one after the other, as if they had been tried at once."""
-    nodes, costs, headings = (np.concatenate(each) for each in zip(*parts, strict=True))
+def _join(parts: list[EvaluatedNodes]) -> EvaluatedNodes:
+    """Join evaluated nodes, sorted by index."""
+    nodes, costs, headings = (np.concatenate(part) for part in zip(*parts, strict=True))
     order = np.argsort(nodes, kind="stable")
-    return nodes[order], costs[order], headings[order]
+    return EvaluatedNodes(nodes[order], costs[order], headings[order])
 
 
 class NodeSearch:
-    """The nodes of one map, searched for one scan: the cheapest poses, then ever more of them.
+    """A search of the nodes of one map for one scan, which can be continued.
 
     Args:
         atlas: The map.
         scan: One scan.
         region: Where the robot may be.
-        settings: How to search.
-        only: Indices of the nodes to search, in order, where there is no region; all when `None`.
+        settings: Costs, counts and distances of candidates.
+        subset: Indices of the nodes to search if there is no region, in order; all if `None`.
     """
 
     def __init__(
@@ -142,7 +157,7 @@ class NodeSearch:
         region: Region | None,
         settings: LocalizationSettings,
         *,
-        only: IntArray | None = None,
+        subset: IntArray | None = None,
     ) -> None:
         self.atlas, self.scan, self.region, self.settings = atlas, scan, region, settings
         self.window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
@@ -157,197 +172,225 @@ class NodeSearch:
             nodes = nodes[region.contains(places, margin)]
             self.allowed = region.heads(self.yaws + mount.yaw, self._step)
         else:
-            nodes = np.arange(len(atlas.nodes)) if only is None else only
+            nodes = np.arange(len(atlas.nodes)) if subset is None else subset
         self.nodes = nodes
         self._is_empty = nodes.size == 0 or not self.window.seen.any() or not self.allowed.any()
-        self._floors: Float32Array | None = None
-        self._tried = np.zeros(len(nodes), dtype=np.bool_)
-        self._parts: list[_Tried] = []
+        self._bounds: Float32Array | None = None
+        self._is_evaluated = np.zeros(len(nodes), dtype=np.bool_)
+        self._evaluated: list[EvaluatedNodes] = []
 
     def coarse(self, count: int) -> Candidates:
-        """Return poses at the nodes that are best by every other channel and phase.
+        """Return poses at the nodes that are cheapest by every other channel and phase.
 
         Args:
-            count: Most poses that are returned.
+            count: Most poses to return.
         """
         if self._is_empty:
-            return self._nothing()
-        if len(self.nodes) > quick.LARGE_ATLAS_NODES:
-            count *= MORE
-        shortlist = self.settings.share(self.atlas, self.settings.finalists[0])
-        coarse_costs, cut = None, np.inf
-        if len(self.nodes) > shortlist:
-            tried, coarse_costs, cut = self._shortlist(shortlist)
+            return self._no_candidates()
+        if len(self.nodes) > lower_bounds.LARGE_ATLAS_NODES:
+            count *= LARGE_ATLAS_FACTOR
+        shortlist_size = self.settings.share(self.atlas, self.settings.finalists[0])
+        coarse_costs, remaining_coarse_cost = None, np.inf
+        if len(self.nodes) > shortlist_size:
+            evaluated, coarse_costs = self._shortlist(shortlist_size)
+            remaining_coarse_cost = float(coarse_costs.costs.max())
         else:
-            tried = self._evaluate(self.nodes)
-        poses, costs = self._distinct(tried, count, np.inf)
-        return Candidates(poses, costs, _left_out(costs, count), coarse_costs, cut)
+            evaluated = self._evaluate(self.nodes)
+        poses, costs = self._distinct(evaluated, count, np.inf)
+        remaining_cost = _remaining_cost(costs, count)
+        return Candidates(poses, costs, remaining_cost, coarse_costs, remaining_coarse_cost)
 
-    def full(self, count: int, limit: float = np.inf) -> Candidates:
-        """Return the cheapest poses of all nodes by all channels, none of which can be missing.
+    def full(self, count: int, max_cost: float = np.inf) -> Candidates:
+        """Return the cheapest poses of all nodes by all channels; none can be missing.
 
-        Nodes are evaluated in the order of lower bounds on their costs, and no more of them than
-        `count` poses need.  What was evaluated before is not evaluated again.
+        Nodes are evaluated in the order of lower bounds on their costs, and no more than `count`
+        poses need.  Nodes that were evaluated before are not evaluated again.
 
         Args:
-            count: Most poses that are returned.
-            limit: Poses that cost more are left out.
+            count: Most poses to return.
+            max_cost: Poses that cost more are left out.
         """
         if self._is_empty:
-            return self._nothing()
-        poses, costs = self._cheapest(count, limit)
-        return Candidates(poses, costs, _left_out(costs, count), None, np.inf)
+            return self._no_candidates()
+        poses, costs = self._cheapest(count, max_cost)
+        return Candidates(poses, costs, _remaining_cost(costs, count))
 
-    def _nothing(self) -> Candidates:
-        none = self.atlas.seeds(np.empty(0, dtype=np.int64), np.empty(0))
-        return Candidates(none, np.empty(0), np.inf, None, np.inf)
+    def _no_candidates(self) -> Candidates:
+        poses = self.atlas.seeds(np.empty(0, dtype=np.int64), np.empty(0))
+        return Candidates(poses, np.empty(0), np.inf)
 
-    def _cheapest(self, count: int, limit: float) -> tuple[FloatArray, FloatArray]:
-        if self._floors is None:
-            few = FLOORED * len(self.nodes) < self.atlas.size
-            plain = not quick.has_lower_bounds(self.atlas) and limit == np.inf
-            if plain or few or active_backend().is_exhaustive:
-                if not self._parts:
-                    self._parts.append(self._evaluate(self.nodes))
-                return self._distinct(self._parts[0], count, limit)
-            self._floors = self._lower_bounds(self.window, self.allowed)
-        dearest, more = limit, 2 * count
+    def _cheapest(self, count: int, max_cost: float) -> tuple[FloatArray, FloatArray]:
+        """Return the cheapest distinct poses and their costs."""
+        if self._bounds is None:
+            is_small = BOUNDS_PER_NODE * len(self.nodes) < self.atlas.size
+            is_unbounded = not has_lower_bounds(self.atlas) and max_cost == np.inf
+            if is_unbounded or is_small or active_backend().is_exhaustive:
+                if not self._evaluated:
+                    self._evaluated.append(self._evaluate(self.nodes))
+                return self._distinct(self._evaluated[0], count, max_cost)
+            self._bounds = self._lower_bounds(self.window, self.allowed)
+        limit, batch_size = max_cost, 2 * count
         while True:
-            if self._parts:
-                self._parts = [_in_order(self._parts)]
-                costs = self._distinct(self._parts[0], count, limit)[1]
+            if self._evaluated:
+                self._evaluated = [_join(self._evaluated)]
+                costs = self._distinct(self._evaluated[0], count, max_cost)[1]
                 if len(costs) == count:
-                    dearest = min(limit, float(costs[-1]))
-            # No node whose lower bound is higher can be among them.
-            left = np.flatnonzero(~self._tried & (self._floors <= dearest))
-            is_last = len(left) <= more
+                    limit = min(max_cost, float(costs[-1]))
+            # A node with a higher lower bound cannot be among the cheapest.
+            batch = np.flatnonzero(~self._is_evaluated & (self._bounds <= limit))
+            is_last = len(batch) <= batch_size
             if not is_last:
-                left = np.sort(left[np.argpartition(self._floors[left], more - 1)[:more]])
-            self._parts.append(self._evaluate(self.nodes[left]))
-            self._tried[left] = True
+                order = np.argpartition(self._bounds[batch], batch_size - 1)
+                batch = np.sort(batch[order[:batch_size]])
+            self._evaluated.append(self._evaluate(self.nodes[batch]))
+            self._is_evaluated[batch] = True
             if is_last:
-                self._parts = [_in_order(self._parts)]
-                return self._distinct(self._parts[0], count, dearest)
-            more *= 2
+                self._evaluated = [_join(self._evaluated)]
+                return self._distinct(self._evaluated[0], count, limit)
+            batch_size *= 2
 
-    def _evaluate(self, nodes: IntArray) -> "_Tried":
-        """Return the costs and headings of nodes in full."""
+    def _evaluate(self, nodes: IntArray) -> EvaluatedNodes:
+        """Compare nodes with the scan in full."""
         keep, short = self.settings.finalists[1], self.settings.short
         rows = self.atlas.descriptors
-        return nodes, *best_headings(rows, nodes, self.window, keep, short, self.allowed)
+        costs, headings = best_headings(rows, nodes, self.window, keep, short, self.allowed)
+        return EvaluatedNodes(nodes, costs, headings)
 
     def _distinct(
-        self, tried: "_Tried", count: int, max_cost: float
+        self, evaluated: EvaluatedNodes, count: int, max_cost: float
     ) -> tuple[FloatArray, FloatArray]:
-        """Return poses and costs of the cheapest distinct poses."""
+        """Return the cheapest distinct poses of evaluated nodes and their costs."""
         from isovist.compute import cheapest_distinct
 
-        nodes, costs, headings = tried
+        nodes, costs, headings = evaluated
         atlas, region = self.atlas, self.region
         if region is not None:
             places = atlas.seeds(nodes.repeat(costs.shape[1]), self.yaws[headings.ravel()])
             robots = (atlas.lift(places) @ self.scan.T_level_robot).vector
             inside = region.holds(robots, atlas.spacing, self._step)
             costs = np.where(inside.reshape(costs.shape), costs, np.float32(np.inf))
-        bits, apart = costs.view(np.uint32).ravel(), self.settings.candidates_apart(atlas)
-        room = min(count, costs.size)
-        poses, pose_costs = np.empty((room, atlas.coordinates)), np.empty(room)
+        bits, distances = costs.view(np.uint32).ravel(), self.settings.candidates_apart(atlas)
+        max_count = min(count, costs.size)
+        poses, pose_costs = np.empty((max_count, atlas.coordinates)), np.empty(max_count)
         number = cheapest_distinct(
-            costs, bits, headings, nodes, atlas.places, self.yaws, max_cost, *apart,
-            ENOUGH * count, poses, pose_costs,
+            costs, bits, headings, nodes, atlas.places, self.yaws, max_cost, *distances,
+            POSES_PER_DISTINCT * count, poses, pose_costs,
         )  # fmt: skip
         return poses[:number], pose_costs[:number]
 
-    def _shortlist(self, count: int) -> tuple["_Tried", CoarseCosts, float]:
-        """Return the best nodes by every other channel and phase, evaluated in full.
-
-        Returns:
-            The nodes in order, with `coarse_costs` and `cut` of `Candidates`.
-        """
+    def _shortlist(self, count: int) -> tuple[EvaluatedNodes, CoarseCosts]:
+        """Evaluate the nodes that are cheapest by every other channel and phase."""
         window = self.window
-        rough, phases = window.rough, len(window.values)
-        allowed = self.allowed.reshape(-1, phases)[:, ::2].ravel()
-        if quick.has_lower_bounds(self.atlas) and not active_backend().is_exhaustive:
-            floors = self._lower_bounds(rough, allowed)
-            low = np.partition(floors, count - 1)[count - 1]
-            first = np.flatnonzero(floors <= low)
-            costs = self._least(self.nodes[first], rough, allowed)
-            others = np.flatnonzero((floors > low) & (floors <= costs.max()))
-            more = self._least(self.nodes[others], rough, allowed)
-            looked = np.concatenate([first, others])
-            order = np.argsort(looked, kind="stable")
-            costs = np.concatenate([costs, more])[order]
-            best = cheapest(costs, count)
-            tried, costs = self._evaluate(self.nodes[looked[order[best]]]), costs[best]
+        coarse_window = window.rough
+        allowed = self.allowed.reshape(-1, len(window.values))[:, ::2].ravel()
+        if has_lower_bounds(self.atlas) and not active_backend().is_exhaustive:
+            nodes, coarse_costs = self._cheapest_coarse(coarse_window, allowed, count)
+            evaluated = self._evaluate(nodes)
         else:
             short, keep = self.settings.short, self.settings.finalists[1]
-            coarse = encode(rough, short, allowed)
+            coarse = encode(coarse_window, short, allowed)
             full = encode(window, short, self.allowed)
             shortlist = active_backend().shortlist(
                 ShortlistRequest(
                     self.atlas.descriptors, window.ring, self.nodes, coarse, full, count, keep
                 )
             )
-            tried = shortlist.nodes, shortlist.costs, shortlist.headings
-            costs = shortlist.coarse_costs
-        return tried, CoarseCosts(self.atlas.places, tried[0], costs), float(costs.max())
+            evaluated = EvaluatedNodes(shortlist.nodes, shortlist.costs, shortlist.headings)
+            coarse_costs = shortlist.coarse_costs
+        return evaluated, CoarseCosts(self.atlas.places, evaluated.nodes, coarse_costs)
+
+    def _cheapest_coarse(
+        self, window: Window, allowed: BoolArray, count: int
+    ) -> tuple[IntArray, Float32Array]:
+        """Return the nodes with the smallest coarse costs, in order, and these costs."""
+        bounds = self._lower_bounds(window, allowed)
+        limit = np.partition(bounds, count - 1)[count - 1]
+        first = np.flatnonzero(bounds <= limit)
+        first_costs = self._min_costs(first, window, allowed)
+        # A node with a higher lower bound cannot be among the cheapest.
+        second = np.flatnonzero((bounds > limit) & (bounds <= first_costs.max()))
+        second_costs = self._min_costs(second, window, allowed)
+        indices = np.concatenate([first, second])
+        order = np.argsort(indices, kind="stable")
+        costs = np.concatenate([first_costs, second_costs])[order]
+        best = cheapest(costs, count)
+        return self.nodes[indices[order[best]]], costs[best]
 
     def _lower_bounds(self, window: Window, allowed: BoolArray) -> Float32Array:
         bounds = LowerBounds.of(self.atlas).bound_costs(window, allowed, self.settings.short)
         return bounds if len(self.nodes) == len(bounds) else bounds[self.nodes]
 
-    def _least(self, nodes: IntArray, window: Window, allowed: BoolArray) -> Float32Array:
+    def _min_costs(self, indices: IntArray, window: Window, allowed: BoolArray) -> Float32Array:
         rows, short = self.atlas.descriptors, self.settings.short
-        return least_costs(rows, nodes, window, short, allowed)
+        return min_costs(rows, self.nodes[indices], window, short, allowed)
 
 
-def _left_out(costs: FloatArray, count: int) -> float:
-    """Return the cost of the best pose that may have been left out of so many."""
+def _remaining_cost(costs: FloatArray, count: int) -> float:
+    """Return a lower bound on the cost of further poses after the `count` cheapest."""
     return float(costs[-1]) if len(costs) >= count else np.inf
 
 
 def best_headings(
     descriptors: Float32Array,
-    active: IntArray,
+    nodes: IntArray,
     window: Window,
     keep: int,
     short: float,
     allowed: BoolArray | None = None,
 ) -> tuple[Float32Array, NDArray[np.int32]]:
-    """Smallest costs of each active node and their headings, both of shape (A, keep).
+    """Return the smallest costs of nodes over headings, and these headings.
 
-    Descriptors have shape (N, rings, n); all headings are `allowed` when `None`.  Channels cost
-    `short` at most when they are shorter than the map says, and twice that when they are longer.
+    Args:
+        descriptors: Descriptors of all nodes, shape (N, rings, n).
+        nodes: Indices of the nodes, shape (A,).
+        window: The scan in channels.
+        keep: Headings to return per node.
+        short: Largest cost of a channel that is shorter than the map says, in log(1 + r); a longer
+            channel costs at most twice that.
+        allowed: Which headings count, shape (n P,); all if `None`.
+
+    Returns:
+        Costs and indices of headings, both of shape (A, keep).
     """
-    if allowed is None:
-        allowed = np.ones(descriptors.shape[2] * len(window.seen), dtype=np.bool_)
-    scan = encode(window, short, allowed)
-    request = CorrelateRequest(descriptors, window.ring, active, scan, keep)
-    found = active_backend().correlate(request)
-    return found.costs, found.headings
+    scan = encode(window, short, _all_if_none(allowed, descriptors, window))
+    request = CorrelateRequest(descriptors, window.ring, nodes, scan, keep)
+    result = active_backend().correlate(request)
+    return result.costs, result.headings
 
 
-def least_costs(
+def min_costs(
     descriptors: Float32Array,
-    active: IntArray,
+    nodes: IntArray,
     window: Window,
     short: float,
     allowed: BoolArray | None = None,
 ) -> Float32Array:
-    """The smallest cost of each active node, shape (A,), whatever its heading, a fifth sooner."""
-    if allowed is None:
-        allowed = np.ones(descriptors.shape[2] * len(window.seen), dtype=np.bool_)
-    scan = encode(window, short, allowed)
-    request = CorrelateRequest(descriptors, window.ring, active, scan, 1, has_headings=False)
+    """Return the smallest cost of each node, shape (A,), without headings: this is 20 % faster.
+
+    Args:
+        descriptors: As for `best_headings`, like the others.
+        nodes: Indices of the nodes, shape (A,).
+        window: The scan in channels.
+        short: Largest cost of a shorter channel.
+        allowed: Which headings count.
+    """
+    scan = encode(window, short, _all_if_none(allowed, descriptors, window))
+    request = CorrelateRequest(descriptors, window.ring, nodes, scan, 1, has_headings=False)
     return active_backend().correlate(request).costs[:, 0]
+
+
+def _all_if_none(allowed: BoolArray | None, descriptors: Float32Array, window: Window) -> BoolArray:
+    if allowed is not None:
+        return allowed
+    return np.ones(descriptors.shape[2] * len(window.seen), dtype=np.bool_)
 
 
 def encode(window: Window, short: float, allowed: BoolArray) -> EncodedScan:
     """Return a scan in whole steps, as backends compare it with descriptors.
 
     Args:
-        window: The scan in its channels.
-        short: Most that a channel costs that is shorter than the map says, in log(1 + r).
+        window: The scan in channels.
+        short: Largest cost of a channel that is shorter than the map says, in log(1 + r).
         allowed: Which headings count, shape (n P,).
     """
     codes = window.codes(short)
@@ -358,10 +401,17 @@ def encode(window: Window, short: float, allowed: BoolArray) -> EncodedScan:
 
 
 def distinct_indices(
-    poses: FloatArray, radius: float, turn: float, most: int | None = None
+    poses: FloatArray, radius: float, turn: float, max_count: int | None = None
 ) -> IntArray:
-    """Indices of poses, first come first, none of which is alike one before it."""
+    """Return the indices of poses that are not near an earlier one that is returned.
+
+    Args:
+        poses: Poses, best first, shape (K, D).
+        radius: Poses nearer than this, in m, …
+        turn: … and turned by less than this, in rad, are near.
+        max_count: Most indices to return.
+    """
     from isovist.compute import select_distinct
 
-    chosen = np.empty(len(poses) if most is None else most, dtype=np.int64)
-    return chosen[: select_distinct(poses, radius, turn, chosen)] if chosen.size else chosen
+    indices = np.empty(len(poses) if max_count is None else max_count, dtype=np.int64)
+    return indices[: select_distinct(poses, radius, turn, indices)] if indices.size else indices

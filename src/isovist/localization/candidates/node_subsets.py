@@ -1,8 +1,7 @@
-"""A few nodes of each of many maps, searched at once.
+"""Search a few nodes of each of many maps at once.
 
-What a bound leaves of a large library (`choice`) is a handful of nodes on each of hundreds of maps.
-Map by map, a search of them would spend most of its time in Python: here their descriptors are put
-together and tried in one go.
+The bounds of `map_selection` leave a handful of nodes on each of hundreds of maps.  One search per
+map would spend most of its time in Python, so the descriptors are joined and compared together.
 """
 
 from collections.abc import Sequence
@@ -12,64 +11,63 @@ import numpy as np
 from isovist.arrays import Float32Array, FloatArray, IntArray
 from isovist.atlas import AnyScan, Atlas, MultiMap, Window
 from isovist.localization.candidates.node_search import (
-    ENOUGH,
+    POSES_PER_DISTINCT,
     Candidates,
     best_headings,
     distinct_indices,
 )
 from isovist.localization.settings import LocalizationSettings
 
-AT_ONCE = 100_000
-"""Nodes that are tried in one go: 26 MB of them in the plane."""
+BATCH_NODES = 100_000
+"""Nodes that are compared together: 26 MB of 2D descriptors."""
 
 
 def search_node_subsets(
-    site: MultiMap,
+    space: MultiMap,
     numbers: Sequence[int],
     scan: AnyScan,
     settings: LocalizationSettings,
-    most: int,
-    limit: float = np.inf,
+    count: int,
+    max_cost: float = np.inf,
 ) -> Candidates:
-    """The unlike best of those nodes of some maps that `site.only` names, side by side.
+    """Return the best distinct poses at the nodes that `space.only` names, in the common frame.
 
     Args:
-        site: The maps.
-        numbers: Of those to search.
-        scan: What the sensor saw.
-        settings: How to search.
-        most: Candidates that are handed on.
-        limit: Hand on none that costs more.
+        space: The maps.
+        numbers: Numbers of the maps to search.
+        scan: The scan.
+        settings: Costs, counts and distances of candidates.
+        count: Most candidates to return.
+        max_cost: Poses that cost more are left out.
     """
-    kinds: dict[tuple[int, float], _Alike] = {}
+    batches: dict[tuple[int, float], _NodeBatch] = {}
     for number in numbers:
-        name, shift = site.names[number], float(site.shifts[number])
-        atlas = site.maps[name]
+        name, shift = space.names[number], float(space.shifts[number])
+        atlas = space.maps[name]
         window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
         radius = settings.candidates_apart(atlas)[0]
         key = id(window), radius
-        if key not in kinds:
-            kinds[key] = _Alike(window, radius, settings, limit, atlas.dimension)
-        kinds[key].add(atlas, site.only[name], shift)
-    found = [kind.chosen(most) for kind in kinds.values()]
-    poses, costs = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        if key not in batches:
+            batches[key] = _NodeBatch(window, radius, settings, max_cost, atlas.dimension)
+        batches[key].add(atlas, space.only[name], shift)
+    results = [batch.cheapest(count) for batch in batches.values()]
+    poses, costs = (np.concatenate(parts) for parts in zip(*results, strict=True))
     order = np.argsort(costs, kind="stable")
-    full = [float(costs[-1]) for _, costs in found if len(costs) == most]
-    return Candidates(poses[order], costs[order], min(full, default=np.inf), None, np.inf)
+    bounds = [float(costs[-1]) for _, costs in results if len(costs) == count]
+    return Candidates(poses[order], costs[order], min(bounds, default=np.inf))
 
 
-class _Alike:
-    """Maps that a scan looks the same to.
+class _NodeBatch:
+    """Nodes of maps on which a scan has the same channels.
 
-    Nothing of an atlas is held longer than it takes to copy the nodes: a library may have to close
-    it to open another.
+    It copies the nodes and keeps no atlas, since a library may have to close one to open another.
 
     Args:
-        window: The scan in their channels.
-        radius: Candidates nearer than this, in m, are alike.
-        settings: How to search.
-        limit: Candidates that cost more are forgotten.
-        dimension: Of the maps.
+        window: The scan in the channels of the maps.
+        radius: Candidates nearer than this, in m, are duplicates.
+        settings: Costs, counts and distances of candidates.
+        max_cost: Poses that cost more are left out.
+        dimension: 2 or 3, that of the maps.
     """
 
     def __init__(
@@ -77,48 +75,48 @@ class _Alike:
         window: Window,
         radius: float,
         settings: LocalizationSettings,
-        limit: float,
+        max_cost: float,
         dimension: int,
     ) -> None:
-        self._window, self._radius, self._settings, self._limit = window, radius, settings, limit
-        self._waiting: list[tuple[Float32Array, FloatArray]] = []
+        self._window, self._radius, self._settings = window, radius, settings
+        self._max_cost = max_cost
+        self._pending: list[tuple[Float32Array, FloatArray]] = []
         self._count = 0
         self._poses: list[FloatArray] = [np.empty((0, 3 if dimension == 2 else 6))]
         self._costs: list[Float32Array] = [np.empty(0, dtype=np.float32)]
 
     def add(self, atlas: Atlas, nodes: IntArray, shift: float) -> None:
-        """Nodes of one of the maps, whose poses are moved along x by so much, in m."""
+        """Add nodes of a map, whose poses are moved along x by `shift` (m)."""
         places = atlas.seeds(nodes, np.full(len(nodes), atlas.heading))
         places[:, 0] += shift
-        # In the plane the first ring alone, that of ranges, is compared on several maps.
+        # In 2D only the first ring, that of ranges, can be compared between maps.
         rings = slice(1) if atlas.dimension == 2 else slice(None)
-        self._waiting.append((atlas.descriptors[nodes, rings], places))
+        self._pending.append((atlas.descriptors[nodes, rings], places))
         self._count += len(nodes)
-        if self._count >= AT_ONCE:
-            self._try()
+        if self._count >= BATCH_NODES:
+            self._evaluate()
 
-    def chosen(self, most: int) -> tuple[FloatArray, FloatArray]:
-        """Poses and costs of the unlike best, at most so many."""
-        self._try()
+    def cheapest(self, count: int) -> tuple[FloatArray, FloatArray]:
+        """Return at most `count` of the cheapest distinct poses, and their costs."""
+        self._evaluate()
         poses, costs = np.concatenate(self._poses), np.concatenate(self._costs)
-        cheap = np.argsort(costs, kind="stable")
-        for some in (cheap[: ENOUGH * most], cheap):
-            kept = some[
-                distinct_indices(poses[some], self._radius, self._settings.apart[0][1], most)
-            ]
-            if len(kept) == most or len(some) == len(cheap):
+        order = np.argsort(costs, kind="stable")
+        turn = self._settings.apart[0][1]
+        for shortlist in (order[: POSES_PER_DISTINCT * count], order):
+            best = shortlist[distinct_indices(poses[shortlist], self._radius, turn, count)]
+            if len(best) == count or len(shortlist) == len(order):
                 break
-        return poses[kept], costs[kept].astype(np.float64)
+        return poses[best], costs[best].astype(np.float64)
 
-    def _try(self) -> None:
-        """Try what waits at all headings, and keep what costs little."""
+    def _evaluate(self) -> None:
+        """Compare the pending nodes at all headings, and keep cheap poses."""
         if self._count == 0 or not self._window.seen.any():
             return
-        F, places = (np.concatenate(parts) for parts in zip(*self._waiting, strict=True))
-        self._waiting, self._count = [], 0
+        F, places = (np.concatenate(parts) for parts in zip(*self._pending, strict=True))
+        self._pending, self._count = [], 0
         keep, short = self._settings.finalists[1], self._settings.short
         costs, headings = best_headings(F, np.arange(len(F)), self._window, keep, short)
-        row, column = np.nonzero(np.isfinite(costs) & (costs <= self._limit))
+        row, column = np.nonzero(np.isfinite(costs) & (costs <= self._max_cost))
         poses = places[row]
         poses[:, 2] += self._window.yaws(F.shape[2], 0.0)[headings[row, column]]
         self._poses.append(poses)

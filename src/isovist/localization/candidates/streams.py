@@ -1,7 +1,4 @@
-"""Streams of candidates on one map: ever more poses that may be right, with a bound on the rest.
-
-Candidates of several scans are those of every scan, moved to the last.
-"""
+"""Streams of candidates on one map: batches of poses, with a lower bound on the remaining cost."""
 
 from dataclasses import dataclass
 
@@ -9,7 +6,7 @@ import numpy as np
 
 from isovist.arrays import FloatArray, IntArray
 from isovist.atlas import AnyScan, Atlas, SpaceAtlas
-from isovist.localization.candidates.height_slices import height_slice_candidates, nothing
+from isovist.localization.candidates.height_slices import height_slice_candidates, no_candidates
 from isovist.localization.candidates.node_search import Candidates, NodeSearch, distinct_indices
 from isovist.localization.query.region import Region
 from isovist.localization.settings import LocalizationSettings
@@ -18,35 +15,57 @@ from isovist.sensing import CloudScan, ScanInput, ScanSequence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JoinedCandidates:
-    """The candidates of several scans, as poses of the last, or of both doors in space.
+class ViewCandidates:
+    """The candidates of one scan of several, or of one search of two.
 
     Attributes:
-        poses: Of all of them, the best of every scan first, shape (K, D).
-        each: Those of each scan or door, with the place of its frame in that of the last.
+        candidates: The candidates.
+        T_last_view: Pose of the scan in the frame of the last one; `None` if they are the same.
+    """
+
+    candidates: Candidates
+    T_last_view: AnyPose | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinedCandidates:
+    """The candidates of several scans, or in 3D of two searches for one scan.
+
+    Attributes:
+        poses: Poses of the sensor at the last scan, the best of every scan first, shape (K, D).
+        views: The candidates of each scan or search.
+        atlas: The map.
     """
 
     poses: FloatArray
-    each: tuple[tuple[Candidates, AnyPose], ...]
+    views: tuple[ViewCandidates, ...]
     atlas: Atlas
 
+    @property
+    def is_exhaustive(self) -> bool:
+        """Whether every pose was returned."""
+        return all(view.candidates.is_exhaustive for view in self.views)
+
     def cost_ratio(self, pose: FloatArray, radius: float, turn: float) -> float:
-        """As for one scan: the best of all, since what one scan excludes is excluded."""
-        here = self.atlas.lift(pose)
-        return max(
-            found.cost_ratio((here @ place).vector, radius, turn) for found, place in self.each
-        )
+        """Return the largest cost ratio of all scans: a pose that one excludes is excluded."""
+        last = self.atlas.lift(pose)
+        ratios = []
+        for view in self.views:
+            assert view.T_last_view is not None
+            vector = (last @ view.T_last_view).vector
+            ratios.append(view.candidates.cost_ratio(vector, radius, turn))
+        return max(ratios)
 
 
 class ScanStream:
-    """Ever more candidates of one scan on one map, by descriptors and, of clouds, by slices.
+    """Batches of candidates of one scan on one map: by descriptors, and in 3D by height slices.
 
     Args:
         atlas: The map.
         scan: One scan.
         region: Where the robot may be.
-        settings: How to search.
-        only: Indices of the nodes to search, where there is no region; all when `None`.
+        settings: Costs, counts and distances of candidates.
+        subset: Indices of the nodes to search if there is no region; all if `None`.
     """
 
     def __init__(
@@ -55,41 +74,42 @@ class ScanStream:
         scan: AnyScan,
         region: Region | None,
         settings: LocalizationSettings,
-        only: IntArray | None = None,
+        subset: IntArray | None = None,
     ) -> None:
-        self.nodes = NodeSearch(atlas, scan, region, settings, only=only)
+        self._nodes = NodeSearch(atlas, scan, region, settings, subset=subset)
         self._slices: Candidates | None = None
 
     def coarse(self, count: int) -> Candidates:
-        """Return poses at the best nodes by every other channel."""
-        return self.nodes.coarse(count)
+        """Return poses at the nodes that are best by every other channel."""
+        return self._nodes.coarse(count)
 
-    def full(self, count: int, limit: float = np.inf) -> "Candidates | JoinedCandidates":
-        """Return the cheapest poses of all nodes, and in 3D those that height slices give."""
-        nodes = self.nodes
-        found = nodes.full(count, limit)
+    def full(self, count: int, max_cost: float = np.inf) -> Candidates | JoinedCandidates:
+        """Return the cheapest poses of all nodes, and in 3D those of height slices."""
+        nodes = self._nodes
+        candidates = nodes.full(count, max_cost)
         if not isinstance(nodes.scan, CloudScan):
-            return found
+            return candidates
         atlas = nodes.atlas
         assert isinstance(atlas, SpaceAtlas)
         if self._slices is None:
-            self._slices = nothing(np.inf)  # the region leaves nothing, or nothing is seen
-            if len(found.poses):
+            self._slices = no_candidates(np.inf)  # the region or the scan is empty
+            if len(candidates.poses):
                 self._slices = height_slice_candidates(
                     atlas, nodes.scan, nodes.region, nodes.settings, thorough=True
                 )
-        poses = np.concatenate([self._slices.poses, found.poses])
-        return JoinedCandidates(poses, ((found, Pose3()), (self._slices, Pose3())), atlas)
+        poses = np.concatenate([self._slices.poses, candidates.poses])
+        views = (ViewCandidates(candidates, Pose3()), ViewCandidates(self._slices, Pose3()))
+        return JoinedCandidates(poses, views, atlas)
 
 
 class SequenceStream:
-    """Ever more candidates of several scans on one map, as poses of the last.
+    """Batches of candidates of several scans on one map, as poses of the last.
 
     Args:
         atlas: The map.
         scan: Several scans.
-        region: Where the robot may be at the last.
-        settings: How to search.
+        region: Where the robot may be at the last scan.
+        settings: Costs, counts and distances of candidates.
     """
 
     def __init__(
@@ -99,37 +119,40 @@ class SequenceStream:
         region: Region | None,
         settings: LocalizationSettings,
     ) -> None:
-        self.atlas, self.scan, self.region, self.settings = atlas, scan, region, settings
-        self._streams = []
-        for one, robot in zip(scan.scans, scan.robot_poses, strict=True):
+        self._atlas, self._scan, self._region, self._settings = atlas, scan, region, settings
+        self._searches = []
+        for single, robot in zip(scan.scans, scan.robot_poses, strict=True):
             reach = None
             if region is not None:
                 reach = region.grown(float(np.linalg.norm(robot.position[:2])), robot.yaw)
-            self._streams.append(NodeSearch(atlas, one, reach, settings))
+            self._searches.append(NodeSearch(atlas, single, reach, settings))
 
     def coarse(self, count: int) -> JoinedCandidates:
-        """Return poses at the best nodes of each scan by every other channel."""
-        return self._moved([one.coarse(count) for one in self._streams])
+        """Return poses at the nodes that are best by every other channel, for each scan."""
+        return self._join([search.coarse(count) for search in self._searches])
 
-    def full(self, count: int, limit: float = np.inf) -> JoinedCandidates:
-        """Return the cheapest poses of each scan.  Several scans have no one cost to limit."""
-        del limit
-        return self._moved([one.full(count) for one in self._streams])
+    def full(self, count: int, max_cost: float = np.inf) -> JoinedCandidates:
+        """Return the cheapest poses of each scan; costs of several scans have no common limit."""
+        del max_cost
+        return self._join([search.full(count) for search in self._searches])
 
-    def _moved(self, found: list[Candidates]) -> JoinedCandidates:
-        """Return candidates of each scan as poses of the last, the best of each scan first."""
-        atlas, scan, region = self.atlas, self.scan, self.region
-        each, poses, ranks = [], [], []
-        for one, place in zip(found, scan.view_poses, strict=True):
-            each.append((one, place))
-            poses.append((atlas.lift(one.poses) @ place.inverse).vector)
-            ranks.append(np.arange(len(one.poses)))
-        moved = np.concatenate(poses)[np.argsort(np.concatenate(ranks), kind="stable")]
+    def _join(self, parts: list[Candidates]) -> JoinedCandidates:
+        """Return the candidates of each scan as poses of the last, the best of each scan first."""
+        atlas, scan, region = self._atlas, self._scan, self._region
+        views, rows, ranks = [], [], []
+        for candidates, view_pose in zip(parts, scan.view_poses, strict=True):
+            views.append(ViewCandidates(candidates, view_pose))
+            rows.append((atlas.lift(candidates.poses) @ view_pose.inverse).vector)
+            ranks.append(np.arange(len(candidates.poses)))
+        poses = np.concatenate(rows)[np.argsort(np.concatenate(ranks), kind="stable")]
         if region is not None:
-            robots = (atlas.lift(moved) @ scan.T_level_robot).vector
-            moved = moved[region.holds(robots, atlas.spacing, np.pi / atlas.settings.channels)]
-        moved = moved[distinct_indices(moved, *self.settings.candidates_apart(atlas))]
-        return JoinedCandidates(moved, tuple(each), atlas)
+            robots = (atlas.lift(poses) @ scan.T_level_robot).vector
+            poses = poses[region.holds(robots, atlas.spacing, np.pi / atlas.settings.channels)]
+        poses = poses[distinct_indices(poses, *self._settings.candidates_apart(atlas))]
+        return JoinedCandidates(poses, tuple(views), atlas)
+
+
+MapStream = ScanStream | SequenceStream
 
 
 def stream_on(
@@ -137,9 +160,9 @@ def stream_on(
     scan: ScanInput,
     region: Region | None,
     settings: LocalizationSettings,
-    only: IntArray | None = None,
-) -> ScanStream | SequenceStream:
+    subset: IntArray | None = None,
+) -> MapStream:
     """Return the stream of candidates of one scan or of several on one map."""
     if isinstance(scan, ScanSequence):
         return SequenceStream(atlas, scan, region, settings)
-    return ScanStream(atlas, scan, region, settings, only)
+    return ScanStream(atlas, scan, region, settings, subset)

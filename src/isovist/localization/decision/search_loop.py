@@ -23,7 +23,7 @@ from isovist.atlas import MultiMap, SearchSpace, SpaceAtlas
 from isovist.localization.answer import Answer, SearchStep, Verdict
 from isovist.localization.candidates.height_slices import competitors_of
 from isovist.localization.candidates.map_selection import MAX_UNSELECTED_MAPS
-from isovist.localization.candidates.map_streams import AnyCandidates, MultiMapCandidates, stream_of
+from isovist.localization.candidates.map_streams import AnyCandidates, stream_of
 from isovist.localization.candidates.node_search import Candidates
 from isovist.localization.decision.decide import decide
 from isovist.localization.decision.evidence import SearchCoverage
@@ -133,7 +133,7 @@ class Search:
         assert self._hypotheses is not None
         radius, turn = settings.candidates_apart(space)
         ratio_at = partial(candidates.cost_ratio, radius=1.5 * radius, turn=1.5 * turn)
-        has_no_more = is_exhausted(candidates)
+        has_no_more = candidates.is_exhaustive
         is_last = self._batch_size >= self._usual_count or has_no_more
         answer = decide(
             space, scan, self._hypotheses, settings, coverage=SearchCoverage(ratio_at, is_last)
@@ -183,15 +183,6 @@ def without_known(poses: FloatArray, known: Sequence[FloatArray]) -> FloatArray:
     return poses[~np.isin(np.ascontiguousarray(poses).view(row), earlier).ravel()]
 
 
-def is_exhausted(found: AnyCandidates) -> bool:
-    """Return whether no pose was left out."""
-    if isinstance(found, Candidates):
-        return found.remaining_cost == np.inf and found.remaining_coarse_cost == np.inf
-    if isinstance(found, MultiMapCandidates):
-        return found.others is None and all(map(is_exhausted, found.each.values()))
-    return all(is_exhausted(one) for one, _ in found.each)
-
-
 def rivals_of(
     answer: Answer,
     atlas: SearchSpace,
@@ -203,10 +194,10 @@ def rivals_of(
     assert isinstance(atlas, SpaceAtlas)
     assert isinstance(scan, CloudScan)
     assert not isinstance(region, Regions)
-    trusted = answer.verdict is Verdict.UNIQUE
+    is_unique = answer.verdict is Verdict.UNIQUE
     level = scan.T_robot_level
     poses = np.stack([(one.pose @ level).vector for one in answer.estimates])
-    return competitors_of(atlas, scan, region, settings, poses, trusted=trusted)
+    return competitors_of(atlas, scan, region, settings, poses, is_unique=is_unique)
 
 
 def cost_ratio(
