@@ -71,6 +71,7 @@ def main() -> None:
         expect(0, "unique", isovist, "track", "room.atlas", "drive.log")
         expect(0, "scans", isovist, "survey", "room.atlas", "--count", "20")
         expect(0, "unique", isovist, "explore", "hall.yaml", "--range-max", "3")
+        expect(0, "nearest-node error", isovist, "paper", "tables")
         for extra, code, command in (
             ("figures", 1, (python, "-c", PICTURE)),
             ("figures", 2, (isovist, "locate", "room.atlas", "scan.json", "--figure", "a.png")),
