@@ -1,11 +1,12 @@
-"""Sentences made from reasons: what a tracker says, and what to do about it."""
+"""Sentences made from the reasons of a tracker."""
 
 from collections.abc import Callable, Sequence
 
-from isovist.localization import ADDITIONAL_REASONS, SENTENCES, Facts, Reason
+from isovist.localization import ADDITIONAL_REASONS, Facts, Reason
+from isovist.localization import SENTENCES as SENTENCES_OF_SCANS
 
 
-def _compared(facts: Facts) -> str:
+def _competitors_sentence(facts: Facts) -> str:
     count = facts["competitors"]
     return (
         f"{count} other place{'s' if count > 1 else ''} would explain the way so far about as "
@@ -13,8 +14,8 @@ def _compared(facts: Facts) -> str:
     )
 
 
-ON_THE_WAY: dict[Reason, Callable[[Facts], str]] = {
-    **SENTENCES,
+SENTENCES: dict[Reason, Callable[[Facts], str]] = {
+    **SENTENCES_OF_SCANS,
     Reason.SCAN_BLIND: lambda _: "The scan sees next to nothing of what is around. Drive on.",
     Reason.NO_SCAN: lambda _: "Nothing was seen yet. Update the tracker with a scan.",
     Reason.NO_CANDIDATES: lambda _: "No place of the map can be tried.",
@@ -29,7 +30,7 @@ ON_THE_WAY: dict[Reason, Callable[[Facts], str]] = {
     Reason.FEW_GROUPS: lambda _: (
         "What was seen so far is too little to exclude other places. Turn or drive on."
     ),
-    Reason.COMPETITORS: _compared,
+    Reason.COMPETITORS: _competitors_sentence,
     Reason.LEAD_TOO_NEW: lambda _: "One place leads, but not by much. Drive on to be sure.",
     Reason.ONLY_PLACE: lambda _: "One place explains the way so far, and no other comes near.",
     Reason.RECENT_SCANS_DECIDE: lambda _: (
@@ -39,6 +40,6 @@ ON_THE_WAY: dict[Reason, Callable[[Facts], str]] = {
 
 
 def advice(reasons: Sequence[Reason], facts: Facts) -> str:
-    """Say what decides, what else a reader should know, and what to do about it."""
-    said = [reasons[0], *(reason for reason in reasons[1:] if reason in ADDITIONAL_REASONS)]
-    return " ".join(ON_THE_WAY[reason](facts) for reason in said)
+    """Return the sentences of the reason that decides, and of others that a reader should know."""
+    decisive = [reasons[0], *(reason for reason in reasons[1:] if reason in ADDITIONAL_REASONS)]
+    return " ".join(SENTENCES[reason](facts) for reason in decisive)

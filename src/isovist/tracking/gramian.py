@@ -248,8 +248,8 @@ def whiten(J: FloatArray, noise: float | ArrayLike | None) -> FloatArray:
         raise InputError.about(
             "noise", "must be a covariance: symmetric, without negative eigenvalues."
         )
-    kept = values > _RANK * largest
-    scale = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
+    has_rank = values > _RANK * largest
+    scale = np.where(has_rank, 1.0 / np.sqrt(np.where(has_rank, values, 1.0)), 0.0)
     return np.asarray(np.swapaxes(vectors * scale[..., None, :], -1, -2) @ J)
 
 

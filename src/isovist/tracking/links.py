@@ -1,10 +1,10 @@
 """Lifts and doors between maps.
 
-A robot that is near one end of a link may be at the other: what it did before is the same, what it
-sees from now on tells.  So at every scan a place near an end gets a twin on the other map that
-shares its frames but the last, and whichever explains the next ones worse is refuted as any rival
-is (`bank`).  Where a twin stands already, the one with the better past stays: a robot may ride at
-any moment, so what it saw before says nothing against the other end.
+A robot that is near one end of a link may be at the other end.  Its past is the same, and the next
+scans show which end is right.  So at every scan a place near an end gets a twin on the other map,
+which shares all its keyframes but the last.  The one that explains the next scans worse is refuted
+like any competitor (`hypotheses.bank`).  If there is a twin already, the one with the better past
+stays: a robot may ride at any time, so its past says nothing against the other end.
 """
 
 from collections.abc import Sequence
@@ -15,18 +15,18 @@ import numpy as np
 from isovist.atlas import MultiMap, SearchSpace
 from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose
-from isovist.tracking.bank import Bank
+from isovist.tracking.hypotheses.bank import HypothesisBank
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A lift or a door: where a robot is on one map when it is at a place of another.
+    """A lift or a door: a place that is on two maps.
 
     Attributes:
         first: Name of a map.
-        at_first: T_world_robot on it, e.g. in the lift.
-        second: Name of another.
-        at_second: The same place on that, e.g. in the same lift one floor up.
+        at_first: T_world_robot on it, such as in a lift.
+        second: Name of another map.
+        at_second: T_world_robot of the same place on that map, such as in the lift one floor up.
     """
 
     first: str
@@ -35,9 +35,12 @@ class Link:
     at_second: Pose
 
 
-def check_links(site: SearchSpace, links: Sequence[Link]) -> tuple[Link, ...]:
-    """The links, or an error unless they join maps of a site."""
-    names = site.names if isinstance(site, MultiMap) else ()
+def check_links(space: SearchSpace, links: Sequence[Link]) -> tuple[Link, ...]:
+    """Return the links.
+
+    Raises:
+        InputError: If they are no links, or do not join 2D maps of this space.
+    """
     for link in links:
         if not isinstance(link, Link):
             raise InputError.about(
@@ -45,50 +48,51 @@ def check_links(site: SearchSpace, links: Sequence[Link]) -> tuple[Link, ...]:
                 "must be links, Link('floor 1', pose, 'floor 2', pose), "
                 f"got {type(link).__name__}.",
             )
-        if not isinstance(site, MultiMap):
+        if not isinstance(space, MultiMap):
             raise InputError.about(
                 "links", "join several maps, and this tracker has one.", code="conflict"
             )
-        if site.dimension != 2:
+        if space.dimension != 2:
             raise InputError.about(
-                "links", "join maps of the plane, and these are in space.", code="wrong_dimension"
+                "links", "join 2D maps, and these are 3D.", code="wrong_dimension"
             )
-        for name, pose in ((link.first, link.at_first), (link.second, link.at_second)):
-            if name not in names:
-                known = ", ".join(repr(known) for known in names)
-                raise InputError(f"A link is of {name!r}, and the maps are {known}.", field="links")
-            if not isinstance(pose, Pose) or pose.shape != () or not np.isfinite(pose.vector).all():
-                raise InputError(
-                    f"A link needs a finite Pose(x, y, yaw) on {name!r}, got {pose}.", field="links"
-                )
+        _check_end(link.first, link.at_first, space.names)
+        _check_end(link.second, link.at_second, space.names)
         if link.first == link.second:
             raise InputError(f"A link joins two maps, got {link.first!r} twice.", field="links")
     return tuple(links)
 
 
-def cross(
-    bank: Bank, site: SearchSpace, links: Sequence[Link], mount: AnyPose, near: float
-) -> bool:
-    """Give every place near an end of a link a twin at the other end; whether any was given.
+def _check_end(name: str, pose: Pose, names: Sequence[str]) -> None:
+    if name not in names:
+        maps = ", ".join(map(repr, names))
+        raise InputError(f"A link is of {name!r}, and the maps are {maps}.", field="links")
+    if not isinstance(pose, Pose) or pose.shape != () or not np.isfinite(pose.vector).all():
+        raise InputError(
+            f"A link needs a finite Pose(x, y, yaw) on {name!r}, got {pose}.", field="links"
+        )
+
+
+def cross_links(bank: HypothesisBank, links: Sequence[Link], mount: AnyPose) -> bool:
+    """Give each place near an end of a link a twin at the other end; return whether any was given.
 
     Args:
-        bank: Places of the sensor side by side; its `sort` leaves one of each.
-        site: The maps.
-        links: Between them.
+        bank: Hypotheses of the sensor; its `sort` leaves one of each place.
+        links: Links between the maps of the bank.
         mount: T_robot_sensor.
-        near: How near to an end the robot must be, in m.
     """
-    count = len(bank)
-    if not isinstance(site, MultiMap) or not links:
+    count, maps = len(bank), bank.atlas
+    if not isinstance(maps, MultiMap) or not links:
         return False
-    robots = (site.lift(bank.poses) @ mount.inverse).position  # twins get none at once
+    max_distance = bank.localization.same[0]
+    robots = (maps.lift(bank.poses) @ mount.inverse).position  # new twins get none at once
     for link in links:
         ends = (
-            site.to_common(link.first, link.at_first),
-            site.to_common(link.second, link.at_second),
+            maps.to_common(link.first, link.at_first),
+            maps.to_common(link.second, link.at_second),
         )
         for a, b in (ends, ends[::-1]):
-            index = np.flatnonzero(np.hypot(*(robots - a.position).T) < near)
+            index = np.flatnonzero(np.hypot(*(robots - a.position).T) < max_distance)
             if index.size:
-                bank.branch(index, b @ a.inverse)
+                bank.spawn_twins(index, b @ a.inverse)
     return len(bank) > count

@@ -1,0 +1,1 @@
+"""The verdict on the hypotheses of a drive."""

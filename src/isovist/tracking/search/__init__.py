@@ -1,0 +1,1 @@
+"""Searches of the map during a drive: new places, slips of odometry, kidnappings."""

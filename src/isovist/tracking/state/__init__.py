@@ -1,0 +1,1 @@
+"""The state of a tracker, in memory and saved."""
