@@ -46,7 +46,7 @@ def pytest_configure(config):
         from isovist.localization import advice
         from isovist.tracking import advice as tracking_advice
 
-        for sentences in (advice.SENTENCES, tracking_advice.ON_THE_WAY):
+        for sentences in (advice.SENTENCES, tracking_advice.SENTENCES):
             sentences.update({reason: lambda _, code=reason.value: code for reason in sentences})
 
 

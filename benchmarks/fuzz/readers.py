@@ -17,7 +17,7 @@ from isovist.io.clouds import read_cloud
 from isovist.io.logs.carmen import read_carmen
 from isovist.io.scans.scan_sets import read_scan_set
 from isovist.storage.array_folder import read_folder, write_folder
-from isovist.tracking.state import checksum
+from isovist.tracking import checksum
 
 MOST_CELLS = 200_000
 """Larger maps are not described: that takes its time, rightly."""

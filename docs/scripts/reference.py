@@ -202,8 +202,7 @@ def settings_page() -> str:
         "A value outside its range is refused. Evidence is the command or the measurement that the",
         'default comes from. "Not varied" means that nobody has tried other values.',
         "[`settings.schema.json`](settings.schema.json) has the same settings as a JSON schema.",
-        "`LocalizationSettings`, `ProofSettings` and `TrackingSettings` are described in",
-        "[Python](python.md).",
+        "`LocalizationSettings` and `ProofSettings` are described in [Python](python.md).",
     ]
     for kind in settings_kinds():
         lines += ["", f"## {kind.__name__}", "", f"{_head(kind)} Module: `{kind.__module__}`.", ""]

@@ -138,6 +138,7 @@ ROWS = (
     Row("attribute", "Descriptor.rose", "basis"),
     Row("attribute", "Gram.from_rose", "from_basis"),
     Row("attribute", "Gram.rose", "basis"),
+    Row("attribute", "Belief.told", "on_own_maps"),
     Row("attribute", "Library.side_by_side", "multi_map"),
     Row("attribute", "OptimizedBasis.rose", "basis"),
     Row("setting", "BeamModel.mixture", "hit, short, short_range_m, random"),
@@ -191,6 +192,44 @@ ROWS = (
     Row("attribute", "ExplorationSettings.least", "robot.standing_clearance_m"),
     Row("attribute", "ExplorationSettings.ahead", "distances"),
     Row("attribute", "ExplorationSettings.directions", "headings"),
+    Row(
+        "setting", "TrackingSettings.keep",
+        "keyframes.min_distance_m, "
+        "keyframes.min_turn_rad, "
+        "keyframes.max_keyframes",
+    ),
+    Row("setting", "TrackingSettings.fresh", "keyframes.new_view_m, keyframes.new_view_rad"),
+    Row(
+        "setting", "TrackingSettings.found",
+        "search.max_candidates, "
+        "search.settled_max_candidates",
+    ),
+    Row("setting", "TrackingSettings.hopeless", "search.max_score_gap_nats"),
+    Row("setting", "TrackingSettings.search_every", "search.distance_m, search.settled_distance_m"),
+    Row(
+        "setting", "TrackingSettings.agreement",
+        "competitors.min_agreement, "
+        "competitors.immediate_agreement",
+    ),
+    Row(
+        "setting", "TrackingSettings.clear",
+        "competitors.clear_agreement, "
+        "competitors.clear_lead_nats",
+    ),
+    Row("setting", "TrackingSettings.lasting", "competitors.min_distance_m"),
+    Row("setting", "TrackingSettings.gone", "competitors.max_gap_nats, competitors.max_hypotheses"),
+    Row(
+        "setting", "TrackingSettings.surprise",
+        "relocalization.max_inconsistent_scans, "
+        "relocalization.typical_weight",
+    ),
+    Row("setting", "TrackingSettings.slipped", "relocalization.slip_m, relocalization.slip_rad"),
+    Row("setting", "TrackingSettings.tight", "search.position_std_m, search.angle_std_rad"),
+    Row(
+        "setting", "TrackingSettings.bent",
+        "estimates.map_position_std_m, "
+        "estimates.map_angle_std_rad",
+    ),
     Row("module", "isovist.backends.base", "isovist.compute.registry"),
     Row("module", "isovist.bench.explore", "isovist.simulation.lost_robot"),
     Row("module", "isovist.bench.storeys", "isovist.simulation.worlds"),

@@ -120,12 +120,15 @@ class Settings:
     def from_json(cls, values: dict[str, Any]) -> Self:
         """Build settings from the result of `to_json`.
 
-        Settings that have other names now are read as well.
+        Settings that have other names now are read as well.  Those that an earlier version did not
+        have get their default values.
 
         Raises:
             InputError: If a name is missing or unknown, or a value is invalid.
         """
         values = todays_settings(cls.__name__, values)
+        if any("." in name for name in values):
+            return cls().with_values(values)
         parts = {part.name: part for part in fields(cls)}
         if set(values) != set(parts):
             names = ", ".join(sorted(set(parts) ^ set(values)))

@@ -166,7 +166,10 @@ def test_a_prior_is_of_the_start_also_when_nothing_is_seen_there(twins, mount):
 @pytest.mark.slow
 def test_the_last_frames_asked_as_one_scan_refute_what_the_way_leaves():
     """Whatever the rule for the whole way says, a place that three frames alone have is settled."""
-    never = iv.TrackingSettings(agreement=(99.0, 99.0), clear=(99.0, 99.0), hopeless=99.0)
+    never = iv.TrackingSettings().with_values({
+        "competitors.min_agreement": 99.0, "competitors.immediate_agreement": 99.0,
+        "competitors.clear_agreement": 99.0, "search.max_score_gap_nats": 99.0,
+    })  # fmt: skip
     beliefs = follow(iv.Tracker(PLANE.atlas, settings=never), CORRIDOR)
     first = next(belief for belief in beliefs if belief.verdict is iv.Verdict.UNIQUE)
     assert first.reasons == (iv.Reason.RECENT_SCANS_DECIDE,)

@@ -43,7 +43,10 @@ def test_settings_reach_the_atlas_and_the_tracker():
     truth = PLANE.places[0]
     answer = iv.locate(coarse, PLANE.look(truth))
     np.testing.assert_allclose(answer.best.pose.vector, truth.vector, atol=0.05)
-    never = iv.TrackingSettings(agreement=(99.0, 99.0), clear=(99.0, 99.0), hopeless=99.0)
+    never = iv.TrackingSettings().with_values({
+        "competitors.min_agreement": 99.0, "competitors.immediate_agreement": 99.0,
+        "competitors.clear_agreement": 99.0, "search.max_score_gap_nats": 99.0,
+    })  # fmt: skip
     tracker = iv.Tracker(PLANE.atlas, settings=never)
     assert tracker.update(iv.Pose(), PLANE.look(truth)).verdict is iv.Verdict.AMBIGUOUS
     with refused("settings"):

@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-LATER = {"localization", "tracking"}
+LATER = {"localization"}
 """Rooms whose numbers become settings in another step."""
 
 

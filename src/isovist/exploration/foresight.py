@@ -6,7 +6,8 @@ behind a wall at r.  It is rated by the measurement model of `compute.likelihood
     ℓ_ij = log(Z (a N(miss; σ) + b [z < r] / max(r, r₀)) + c),                            (1)
 
 with a wider σ: a tracker shifts places a little before it rates them.  The difference
-δ = ℓ_ii − ℓ_ij is what the tracker's refutation (`tracking.bank`, equation 2) is made of.
+δ = ℓ_ii − ℓ_ij is what the tracker's refutation is made of (`tracking.hypotheses.bank`, equation
+2).
 
 The information of a scan about its pose is the normal matrix of its beams,
 

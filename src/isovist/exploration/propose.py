@@ -8,10 +8,10 @@ an error of the current pose to that of the pose s m ahead, it uses
 
 The *rivals* rule searches for views that distinguish the possible places.  A path, which is the
 same in the frame of the robot for any true place i, leads to views.  The scans predicted there add
-to the evidence of the tracker against every other place j (`tracking.bank`, equation 2).  Place j
-is refuted if t and d reach the thresholds of the tracker.  Let c_i(v) be the length of the path on
-which the last rival of i is refuted.  If rivals remain, it is the length of the path to view v,
-plus the cost of a rival times the share still to refute.  The rule takes
+to the evidence of the tracker against every other place j (`tracking.hypotheses.bank`, equation 2).
+Place j is refuted if t and d reach the thresholds of the tracker.  Let c_i(v) be the length of the
+path on which the last rival of i is refuted.  If rivals remain, it is the length of the path to
+view v, plus the cost of a rival times the share still to refute.  The rule takes
 
     arg min_v Σ_i p_i c_i(v).                                                             (2)
 
@@ -268,9 +268,13 @@ def _evidence(situation: Situation, tree: PathTree) -> tuple[FloatArray, FloatAr
 def _novelty(tracker: Tracker, tree: PathTree) -> FloatArray:
     """Return how new each view is after the one before, from 0 to 1, shape (V,)."""
     moves = tree.poses - tree.poses[tree.parents]
-    metres, radians = tracker.settings.fresh
+    settings = tracker.settings.keyframes
     turns = np.abs(wrap_angle(moves[:, 2]))
-    return np.asarray(np.minimum(1.0, np.hypot(*moves[:, :2].T) / metres + turns / radians))
+    return np.asarray(
+        np.minimum(
+            1.0, np.hypot(*moves[:, :2].T) / settings.new_view_m + turns / settings.new_view_rad
+        )
+    )
 
 
 def _transported(situation: Situation, poses: Pose) -> FloatArray:

@@ -13,9 +13,9 @@ from isovist.tracking import Tracker
 
 def refutation(tracker: Tracker, t: FloatArray, d: FloatArray, explained: float) -> FloatArray:
     """Return how close places are to being refuted by the tracker, from 0 to 1."""
-    settings, margin = tracker.settings, tracker.localization.refuted[1]
-    by_agreement = np.minimum(t * explained**2 / settings.agreement[0], d / margin)
-    by_lead = np.minimum(t / settings.clear[0], d / settings.clear[1])
+    settings, margin = tracker.settings.competitors, tracker.localization.refuted[1]
+    by_agreement = np.minimum(t * explained**2 / settings.min_agreement, d / margin)
+    by_lead = np.minimum(t / settings.clear_agreement, d / settings.clear_lead_nats)
     return np.clip(np.maximum(by_agreement, by_lead), 0.0, 1.0)
 
 
@@ -23,7 +23,8 @@ def refutation(tracker: Tracker, t: FloatArray, d: FloatArray, explained: float)
 class Rivals:
     """The possible places of a robot, most likely first, with the evidence about each pair.
 
-    The sums are those of `tracking.bank`, equation (2).  δ compares place i, taken as true, with j.
+    The sums are those of `tracking.hypotheses.bank`, equation (2).  δ compares place i,
+    taken as true, with j.
 
     Attributes:
         poses: T_world_robot, shape (K,).
@@ -51,15 +52,14 @@ class Rivals:
                 "The tracker has no pose yet. Update it with a scan first.", code="empty"
             )
         t, d = bank.margins()
-        frames = bank.frames
-        explained = float(np.mean([frame.inliers[0] for frame in frames]))
+        frames, explained = bank.keyframes, bank.explained_share()
         live = refutation(tracker, t, d, explained) < 1.0
         index = np.append(0, 1 + np.flatnonzero(live))[: tracker.localization.listed]
         E = bank.evidence()[index]
         chances = np.exp(E - E.max())
         sums = np.zeros((4, len(index), len(index)))
         for frame in frames:
-            ratings, scores = frame.witnesses[index], frame.scores[index]
+            ratings, scores = frame.group_ratings[index], frame.scores[index]
             delta, lead = ratings[:, None] - ratings, scores[:, None] - scores
             terms = delta.sum(axis=-1), (delta**2).sum(axis=-1), lead, np.ones_like(lead)
             sums += frame.weight * np.stack(terms)

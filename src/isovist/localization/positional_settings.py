@@ -1,6 +1,6 @@
 """Check settings that are tuples read by position, until they become fields with names.
 
-Only `LocalizationSettings`, `ProofSettings` and `TrackingSettings` are of this kind.  New settings
+Only `LocalizationSettings` and `ProofSettings` are of this kind.  New settings
 are declared by `isovist.settings.setting`.
 """
 

@@ -16,7 +16,7 @@ from isovist.localization import Verdict
 from isovist.poses import Pose
 from isovist.sensing import Drift, Lidar, Scan, SpinningLidar
 from isovist.simulation.settings import RobotSettings
-from isovist.tracking import Belief, Tracker, sees
+from isovist.tracking import Belief, Tracker, shows_enough
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +70,7 @@ class Robot:
         """True if there is no estimate to plan from, or the current scan shows too little."""
         if self.scan is None or not self.steps or not self.steps[-1].belief.estimates:
             return True
-        return not sees(self.scan, self.tracker.localization)
+        return not shows_enough(self.scan, self.tracker.localization)
 
     def take_scan(self, proposal: Proposal | None) -> None:
         """Take a scan and update the tracker; skip the update if nothing is within reach."""

@@ -123,9 +123,9 @@ def test_the_covariance_of_a_standing_tracker_has_a_floor():
         tracker, beliefs = stood(truth, 60, seed=k)
         spreads = np.array([variance(belief) for belief in beliefs])
         assert spreads[-1] > 0.8 * spreads[19]
-        assert spreads[-1] > 2.0 * tracker.settings.bent[0] ** 2
-        assert len(tracker.bank.frames) == 1
-        assert tracker.bank.frames[0].weight == 1.0
+        assert spreads[-1] > 2.0 * tracker.settings.estimates.map_position_std_m**2
+        assert len(tracker.bank.keyframes) == 1
+        assert tracker.bank.keyframes[0].weight == 1.0
         assert tracker.bank.share == 1.0
 
 

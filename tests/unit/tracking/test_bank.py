@@ -13,13 +13,14 @@ from isovist.localization.decision.rules import apply_rules
 from isovist.poses import part_of, swing, way_of
 from isovist.tracking import (
     RULES,
-    Bank,
     Evidence,
-    Frame,
+    Explanations,
+    HypothesisBank,
+    Keyframe,
     checksum,
-    followed,
-    tilt_by,
-    unlike_turned,
+    distinct_attitudes,
+    follow_up_directions,
+    tilt_of_mount,
 )
 
 DOUBTS = iv.LocalizationSettings(poor=(1.5, 4.4), loose=0.5, witnesses=4)
@@ -29,58 +30,70 @@ SURE = {
 }  # fmt: skip
 """Of a place that is believed, each as near to doubt as it may be."""
 USUAL = iv.TrackingSettings(), iv.LocalizationSettings()
+FRAMES = iv.TrackingSettings().motion
 
 
 def test_a_place_found_late_is_compared_on_the_whole_way():
     atlas, poses = PLANE.atlas, way("plane")[:8]
-    early, late = Bank(atlas, iv.Drift(), *USUAL), Bank(atlas, iv.Drift(), *USUAL)
+    early, late = (
+        HypothesisBank(atlas, iv.Drift(), *USUAL),
+        HypothesisBank(atlas, iv.Drift(), *USUAL),
+    )
     tight = np.diag([0.01, 0.01, 0.001])[None]
-    early.poses, early.spreads = poses[0].vector[None], tight
+    early.poses, early.covariances = poses[0].vector[None], tight
     for before, pose in zip([poses[0], *poses], poses, strict=False):
         beams = atlas.beams(PLANE.look(pose), (120, 0.0), (np.radians(10.0), 1.0))
         for bank in (early, late):
             bank.carry(before.inverse @ pose)
-            bank.look(Frame(beams, pose, 1.0), 1.0)
+            bank.correct(Keyframe(beams, pose, 1.0), 1.0)
     assert len(late) == 0
     late.add(poses[-1].vector[None] + 0.03, tight)
     assert late.evidence()[0] == pytest.approx(early.evidence()[0], rel=0.02)
-    assert len(late.frames) == len(poses)
-    late.add(late.poses, late.spreads)
+    assert len(late.keyframes) == len(poses)
+    late.add(late.poses, late.covariances)
     assert len(late) == 1
 
 
 def test_a_twin_elsewhere_knows_as_much_of_its_place_as_the_other():
     """The rooms are alike, so the last frame says the same of both."""
-    bank = Bank(PLANE.twin_atlas, iv.Drift(), *USUAL)
-    bank.poses, bank.spreads = PLANE.lonely.vector[None], np.diag([0.01, 0.01, 0.001])[None]
+    bank = HypothesisBank(PLANE.twin_atlas, iv.Drift(), *USUAL)
+    bank.poses, bank.covariances = PLANE.lonely.vector[None], np.diag([0.01, 0.01, 0.001])[None]
     scan = PLANE.look(PLANE.lonely, world=PLANE.twins)
     beams = PLANE.twin_atlas.beams(scan, (120, 0.0), (np.radians(10.0), 1.0))
     bank.carry(iv.Pose())
-    bank.look(Frame(beams, PLANE.lonely, 1.0), 1.0)
+    bank.correct(Keyframe(beams, PLANE.lonely, 1.0), 1.0)
     shift = PLANE.twin @ PLANE.lonely.inverse
-    bank.branch(np.array([0]), shift)
+    bank.spawn_twins(np.array([0]), shift)
     first, twin = bank.poses
     np.testing.assert_allclose(twin, (shift @ iv.Pose(*first)).vector, atol=0.05)
     np.testing.assert_allclose(
-        np.linalg.eigvalsh(bank.spreads[1]), np.linalg.eigvalsh(bank.spreads[0]), rtol=0.5
+        np.linalg.eigvalsh(bank.covariances[1]), np.linalg.eigvalsh(bank.covariances[0]), rtol=0.5
     )
 
 
 def test_margins_are_those_of_their_definition_over_all_frames_and_over_the_last():
     random = np.random.default_rng(4)
-    bank = Bank(PLANE.atlas, iv.Drift(), *USUAL, np.zeros((3, 3)), np.stack([np.eye(3)] * 3))
+    bank = HypothesisBank(
+        PLANE.atlas, iv.Drift(), *USUAL, np.zeros((3, 3)), np.stack([np.eye(3)] * 3)
+    )
     for weight, few in ((1.0, 9), (0.3, 14)):
         scan = iv.Lidar(1.5 * np.pi, 270, 12.0).scan(PLANE.world, iv.Pose(1.0, 4.7), random)
         beams = PLANE.atlas.beams(scan, (few, 0.0), (0.2, 1.0))
         assert 2 < len(beams.columns) < beams.blocks
         values = random.normal(2.0, 1.0, (3, beams.blocks))
-        frame = Frame(beams, iv.Pose(), weight, values, values.mean(axis=1),
-                      np.array([0.1, 0.2, 0.3]), np.ones(3))  # fmt: skip
-        bank.frames.append(frame)
-    for frames, margins in ((bank.frames, bank.margins()), (bank.frames[1:], bank.margins(1))):
+        slips, rest = np.array([0.1, 0.2, 0.3]), (np.zeros((3, 3)), np.zeros((3, 3, 3)))
+        ratings = Explanations(values, values.mean(axis=1), slips, np.ones(3), *rest)
+        frame = Keyframe(beams, iv.Pose(), weight, explanations=ratings)
+        bank.keyframes.append(frame)
+    for frames, margins in (
+        (bank.keyframes, bank.margins()),
+        (bank.keyframes[1:], bank.margins(1)),
+    ):
         w = np.array([frame.weight for frame in frames])
         for j, t, d in zip((1, 2), *margins, strict=True):
-            apart = [frame.blocks[0] - frame.blocks[j] for frame in frames]
+            apart = [
+                frame.explanations.blocks[0] - frame.explanations.blocks[j] for frame in frames
+            ]
             columns = [
                 np.array([c.mean() for c in np.split(delta, frame.beams.columns[1:])])
                 for delta, frame in zip(apart, frames, strict=True)
@@ -89,31 +102,34 @@ def test_margins_are_those_of_their_definition_over_all_frames_and_over_the_last
             assert t == pytest.approx(total / np.sqrt(square + 0.05))
             assert d == pytest.approx(w @ [delta.mean() for delta in apart] / np.sqrt(w.sum()))
     for j in range(3):
-        E = sum(frame.weight * (frame.blocks[j].sum() - frame.slips[j]) for frame in bank.frames)
+        E = sum(
+            frame.weight * (frame.explanations.blocks[j].sum() - frame.explanations.slips[j])
+            for frame in bank.keyframes
+        )
         assert bank.evidence()[j] == pytest.approx(E)
 
 
 def test_the_level_frame_follows_the_best_place_and_spares_the_others():
     tilt = iv.Pose3(roll=2.0, pitch=0.3)
     up = tilt.rotation[2]
-    assert followed(tilt, up[None]) is tilt  # nothing turned
+    assert follow_up_directions(tilt, up[None], FRAMES) is tilt  # nothing turned
     turned = iv.Pose3(roll=0.2).rotation @ up
-    after = followed(tilt, turned[None])
+    after = follow_up_directions(tilt, turned[None], FRAMES)
     np.testing.assert_allclose(after.rotation @ turned, [0.0, 0.0, 1.0], atol=1e-12)
     assert way_of(after @ tilt.inverse)[1] == pytest.approx(np.arccos(turned @ up), abs=0.01)
     # A rival that would look straight up: the frame is turned about the vertical of the best.
     rival = tilt.rotation[0]
-    spared = followed(tilt, np.stack([up, rival]))
+    spared = follow_up_directions(tilt, np.stack([up, rival]), FRAMES)
     np.testing.assert_allclose(spared.rotation @ up, [0.0, 0.0, 1.0], atol=1e-12)
     assert abs(spared.rotation[0] @ rival) <= np.sin(np.radians(60.0))
     mount = tilt.inverse @ iv.Pose3(0.1, 0.2, 0.0, 0.3)
-    np.testing.assert_allclose(tilt_by(mount).rotation, tilt.rotation, atol=1e-12)
+    np.testing.assert_allclose(tilt_of_mount(mount).rotation, tilt.rotation, atol=1e-12)
 
 
 def test_poses_are_alike_in_place_and_attitude_or_not_at_all():
     rows = [[0, 0, 0, 0, 0, 0], [0.1, 0, 0.05, 0, 0, 0], [0.1, 0, 0.05, 0, np.pi, 0],
             [0, 0, 0, 0.9, 0, 0], [0, 0, np.pi, 0, np.pi, -np.pi]]  # fmt: skip
-    assert unlike_turned(iv.Pose3.from_vector(np.array(rows, float)), 0.5, 0.2) == [0, 2, 3]
+    assert distinct_attitudes(iv.Pose3.from_vector(np.array(rows, float)), 0.5, 0.2) == [0, 2, 3]
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
@@ -170,7 +186,8 @@ def test_a_state_that_was_forged_goes_on_or_is_refused(name):
 def decided(**changes):
     facts = SURE | changes
     evidence = Evidence(
-        recent=facts.pop("recent"), is_doubted=facts.pop("is_doubted"), is_new=facts.pop("is_new"),
+        recent_score=facts.pop("recent"), is_doubted=facts.pop("is_doubted"),
+        is_new=facts.pop("is_new"),
         facts=facts, settings=DOUBTS,
     )  # fmt: skip
     verdict, reasons = apply_rules(RULES, evidence)

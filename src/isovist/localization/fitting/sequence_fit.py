@@ -10,7 +10,7 @@ two scans. Together they give
 s_k is the share of the beams of scan k that see something no later scan sees (`scan_views`).
 
 Each scan is rated at its own pose, between that of odometry and that of its own fit. The step away
-from odometry costs as much as in `tracking.bank`, shared among the blocks of the scan.
+from odometry costs as much as in `tracking.hypotheses.bank`, shared among the blocks of the scan.
 """
 
 from collections.abc import Iterable

@@ -33,7 +33,7 @@ from isovist.paper.observations import motions_since_start
 from isovist.paper.settings import StartFitSettings, TrajectorySettings
 from isovist.poses import wrap_angle
 from isovist.settings import default_of
-from isovist.tracking import Bank, Gramian, carry, fade, scan_of
+from isovist.tracking import Gramian, HypothesisBank, carry, fade, scan_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,7 +161,7 @@ def refine_chain(
     return _start_fit(np.stack([p.vector for p in path]), matrix, rests, settings)
 
 
-def refine_frames(atlas: SearchSpace, bank: Bank, mount: Pose) -> tuple[Pose, StartFit]:
+def refine_frames(atlas: SearchSpace, bank: HypothesisBank, mount: Pose) -> tuple[Pose, StartFit]:
     """Refine the pose of the first frame of a tracker on a 2D map.
 
     Args:
@@ -173,14 +173,14 @@ def refine_frames(atlas: SearchSpace, bank: Bank, mount: Pose) -> tuple[Pose, St
         T_world_robot at the first frame by the best hypothesis, and refined by `refine_chain`.
     """
     back = mount.inverse
-    odometry = [Pose.from_vector(frame.T_odom_sensor.vector) @ back for frame in bank.frames]
-    waits = np.diff([frame.time for frame in bank.frames])
+    odometry = [Pose.from_vector(frame.T_odom_sensor.vector) @ back for frame in bank.keyframes]
+    waits = np.diff([frame.time for frame in bank.keyframes])
     drift = [
         bank.drift.covariance(a.inverse @ b, wait)
         for (a, b), wait in zip(pairwise(odometry), waits, strict=True)
     ]
-    guess = Pose.from_vector(bank.frames[0].places[0]) @ back
-    scans = [scan_of(frame, mount) for frame in bank.frames]
+    guess = Pose.from_vector(bank.keyframes[0].explanations.poses[0]) @ back
+    scans = [scan_of(frame, mount) for frame in bank.keyframes]
     steps = np.reshape(drift, (-1, 3, 3))
     return guess, refine_chain(atlas, scans, odometry, guess, steps, bank.localization)
 

@@ -9,7 +9,8 @@ block b of its beams, and s the slips, by how much odometry disagrees,
 
     E_k = Σ_f w_f (Σ_b ℓ_kfb − s_kf),       p_k ∝ exp(E_k).                                (1)
 
-Competitors are refuted as in `localization.decision.judge`, over all keyframes: with δ = ℓ_0 − ℓ_j,
+Competitors are refuted as in `localization.decision.decide`, over all keyframes.  With
+δ = ℓ_0 − ℓ_j,
 
     t_j = Σ w δ / √(Σ w δ² + τ²),   d_j = Σ_f w_f (difference of mean ratings) / √Σ_f w_f.   (2)
 """
@@ -240,7 +241,7 @@ class HypothesisBank:
         return float(np.mean(shares))
 
     def gramian(self) -> Gramian:
-        """Return the information of the keyframes about the present pose of the first hypothesis."""
+        """Return the information about the present pose of the first hypothesis."""
         empty = Gramian.pose(coordinates=self.shape[1])
         if len(self) == 0:
             return empty

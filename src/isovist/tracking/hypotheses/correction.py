@@ -6,7 +6,13 @@ import numpy as np
 
 from isovist.arrays import FloatArray
 from isovist.atlas import Beams, Fit, SearchSpace
-from isovist.localization import RANGE_BIAS_PRIOR, Fits, LocalizationSettings, covariances, information
+from isovist.localization import (
+    RANGE_BIAS_PRIOR,
+    Fits,
+    LocalizationSettings,
+    covariances,
+    information,
+)
 from isovist.poses import wrap_angle
 from isovist.tracking.hypotheses.keyframe import Explanations
 
@@ -32,7 +38,7 @@ class Corrector:
 
     Attributes:
         space: The map, or several side by side.
-        localization: How poses are fitted and rated.
+        localization: How poses are fitted and rating.
         fitted: Number n of fitted coordinates.
         has_odometry: Whether predictions come from odometry.  Otherwise they are a guess, which
             counts less the more a scan disagrees with it.
@@ -68,9 +74,11 @@ class Corrector:
         corrected = poses.copy()
         corrected[:, :n] += np.einsum("kij,kj->ki", after @ gain, step)
         poses = _wrapped(corrected)
-        rated = Fits(fit, beams, *self.space.rate(beams, poses, settings.model))
+        rating = Fits(fit, beams, *self.space.rate(beams, poses, settings.model))
         slips = np.minimum(0.5 * slip, settings.slip)
-        explanations = Explanations(rated.blocks, rated.scores, slips, rated.inliers, poses, matrices)
+        explanations = Explanations(
+            beams.by_block(rating.ratings), rating.scores, slips, rating.inliers, poses, matrices
+        )
         return Correction(poses, after, explanations)
 
     def _fit(self, beams: Beams, poses: FloatArray) -> Fit:

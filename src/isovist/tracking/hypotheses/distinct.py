@@ -1,6 +1,5 @@
 """Poses that count as the same place, and the distinct ones among many."""
 
-
 import numpy as np
 
 from isovist.arrays import BoolArray, FloatArray, IntArray

@@ -11,11 +11,9 @@ from isovist.poses import AnyPose, way_of
 from isovist.tracking.settings import KeyframeSettings
 
 
-def _row_each(stored_name: str, *dimensions: int) -> Any:
-    """Declare an array with a row for each hypothesis, and its name in a saved state."""
-    return field(
-        default_factory=lambda: np.empty((0, *dimensions)), metadata={"stored": stored_name}
-    )
+def stored(name: str) -> dict[str, str]:
+    """Return the metadata of a field with its name in a saved state."""
+    return {"stored": name}
 
 
 @dataclass(slots=True, eq=False)
@@ -31,12 +29,18 @@ class Explanations:
         information: Information of this scan alone about the pose, shape (K, n, n), per m and rad.
     """
 
-    blocks: FloatArray = _row_each("blocks", 0)
-    scores: FloatArray = _row_each("scores")
-    slips: FloatArray = _row_each("slips")
-    inliers: FloatArray = _row_each("inliers")
-    poses: FloatArray = _row_each("places", 0)
-    information: FloatArray = _row_each("known", 0, 0)
+    blocks: FloatArray = field(metadata=stored("blocks"))
+    scores: FloatArray = field(metadata=stored("scores"))
+    slips: FloatArray = field(metadata=stored("slips"))
+    inliers: FloatArray = field(metadata=stored("inliers"))
+    poses: FloatArray = field(metadata=stored("places"))
+    information: FloatArray = field(metadata=stored("known"))
+
+    @classmethod
+    def empty(cls) -> "Explanations":
+        """Return the explanations of a scan before any hypothesis is compared with it."""
+        shapes = (0, 0), (0,), (0,), (0,), (0, 0), (0, 0, 0)
+        return cls(*map(np.empty, shapes))
 
     def arrays(self) -> dict[str, FloatArray]:
         """Return the arrays by their names in a saved state."""
@@ -78,7 +82,7 @@ class Keyframe:
     T_odom_sensor: AnyPose
     weight: float
     time: float = 0.0
-    explanations: Explanations = field(default_factory=Explanations)
+    explanations: Explanations = field(default_factory=Explanations.empty)
 
     @property
     def group_ratings(self) -> FloatArray:

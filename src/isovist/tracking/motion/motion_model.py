@@ -55,9 +55,7 @@ class MotionModel:
     def _motion(self) -> MotionState:
         return self.state.motion
 
-    def move_to_scan(
-        self, odometry: AnyPose | None, scan: AnyScan, time: float | None
-    ) -> Arrival:
+    def move_to_scan(self, odometry: AnyPose | None, scan: AnyScan, time: float | None) -> Arrival:
         """Move the robot and its hypotheses to the place of a scan.
 
         Args:
@@ -139,9 +137,7 @@ class MotionModel:
             bank.fit_tilt()
         return leaning.scan, leaning.odometry, mount_of(leaning.scan)
 
-    def _level_in_any_attitude(
-        self, scan: AnyScan, odometry: AnyPose
-    ) -> tuple[AnyScan, AnyPose]:
+    def _level_in_any_attitude(self, scan: AnyScan, odometry: AnyPose) -> tuple[AnyScan, AnyPose]:
         """Return the scan of a level robot, and T_robot_level, by the best hypothesis."""
         motion, bank = self._motion, self.state.bank
         tilt = tilt_of_mount(motion.mount)
@@ -185,9 +181,7 @@ class MotionModel:
         pace = motion
         if isinstance(present, Pose3) and isinstance(robot, Pose3) and not bank.any_attitude:
             # Ground hardly rises between two scans, and a corrected height must not go on rising.
-            level = Pose3(
-                present.x, present.y, present.yaw, robot.z, present.roll, present.pitch
-            )
+            level = Pose3(present.x, present.y, present.yaw, robot.z, present.roll, present.pitch)
             pace = robot.inverse @ level
         state.odometry, state.step = previous @ motion, part_of(pace, 1.0 / elapsed)
         state.sensor = bank.keyframes[-1].T_odom_sensor = state.odometry @ state.mount

@@ -40,8 +40,10 @@ def check_odometry(
         return None
     is_2d = space.dimension == 2
     if not isinstance(odometry, Pose if is_2d else AnyPose) or odometry.shape != ():
-        kind = "Pose(x, y, yaw)" if is_2d else "Pose3(x, y, yaw, z, roll, pitch)"
-        raise InputError.about("odometry", f"must be a pose, {kind}, got {type(odometry).__name__}.")
+        expected = "Pose(x, y, yaw)" if is_2d else "Pose3(x, y, yaw, z, roll, pitch)"
+        raise InputError.about(
+            "odometry", f"must be a pose, {expected}, got {type(odometry).__name__}."
+        )
     if not np.isfinite(odometry.vector).all():
         raise InputError.about("odometry", f"must be finite, got {odometry}.")
     if np.abs(odometry.position).max() > MAX_DISTANCE:
@@ -99,14 +101,14 @@ class Reading:
             assert isinstance(self.odometry, Pose3)
             scan = replace(scan, roll=self.odometry.roll, pitch=self.odometry.pitch)
         else:
-            scan = level_scan(scan)
-        return replace(self, scan=scan, odometry=self._odometry_with_tilt_of(scan))
-
-    def _odometry_with_tilt_of(self, scan: CloudScan) -> AnyPose:
+            level = level_scan(scan)
+            assert isinstance(level, CloudScan)  # as the scan is one
+            scan = level
         if self.has_odometry and _leans(self.odometry):
-            return self.odometry
+            return replace(self, scan=scan)
         x, y, z = (float(v) for v in self.odometry.position)
-        return Pose3(x, y, self.odometry.yaw, z, scan.roll, scan.pitch)
+        pose = Pose3(x, y, self.odometry.yaw, z, scan.roll, scan.pitch)
+        return replace(self, scan=scan, odometry=pose)
 
     def has_tilt_from_ground(self, scan: AnyScan) -> bool:
         """Return whether the tilt of a scan `with_tilt` comes from its ground alone."""

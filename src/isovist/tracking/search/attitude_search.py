@@ -8,13 +8,13 @@ from isovist.arrays import FloatArray
 from isovist.atlas import AnyScan
 from isovist.localization import (
     MAX_ATTITUDES,
-    SearchRegion,
     AttitudeHypothesis,
+    SearchRegion,
     all_up_directions,
-    coordinate_vector,
     as_level_robot,
-    to_robot_frame,
     attitude_hypotheses,
+    coordinate_vector,
+    to_robot_frame,
 )
 from isovist.poses import AnyPose
 from isovist.sensing import CloudScan, up_directions
@@ -52,7 +52,9 @@ class AttitudeSearch:
         places = places.select(np.argsort(-places.scores, kind="stable"))
         return places.select(self.level.is_comparable(places.scores))
 
-    def _fit(self, hypothesis: AttitudeHypothesis, mount: AnyPose, scope: SearchScope) -> FittedPlaces:
+    def _fit(
+        self, hypothesis: AttitudeHypothesis, mount: AnyPose, scope: SearchScope
+    ) -> FittedPlaces:
         """Return the places of the scan of a level robot."""
         scan = hypothesis.scan
         assert isinstance(scan, CloudScan)
@@ -82,7 +84,9 @@ class AttitudeSearch:
                 return others
         return hypotheses
 
-    def _rated(self, scan: CloudScan, ups: FloatArray, region: SearchRegion) -> list[AttitudeHypothesis]:
+    def _rated(
+        self, scan: CloudScan, ups: FloatArray, region: SearchRegion
+    ) -> list[AttitudeHypothesis]:
         return attitude_hypotheses(self.level.space, scan, region, ups, self.level.localization)
 
 

@@ -1,7 +1,6 @@
 """Candidates for new hypotheses: places that explain one scan."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,20 +8,20 @@ import numpy as np
 from isovist.arrays import BoolArray, FloatArray
 from isovist.atlas import AnyScan, SearchSpace
 from isovist.localization import (
+    AnyCandidates,
+    CandidateFitter,
     Fits,
     LocalizationSettings,
     SearchRegion,
-    AnyCandidates,
     Verdict,
     coordinate_vector,
     cost_ratio,
     covariances,
+    decide,
+    find_candidates,
     has_rivals,
     information,
-    decide,
-    refine_best,
     rivals_of,
-    find_candidates,
 )
 from isovist.tracking.settings import MapSearchSettings
 
@@ -81,16 +80,15 @@ class CandidateSearch:
     def find(self, scan: AnyScan, scope: SearchScope) -> FittedPlaces:
         """Return the places of a scan whose up direction is known."""
         settings, limits = self.localization, self.settings
-        keep = limits.settled_max_candidates if scope.is_settled else limits.max_candidates
-        fit = partial(
-            refine_best, self.space, scan, settings=settings, keep=keep,
-            tilt=scope.tilt, thorough=scope.is_thorough,
-        )  # fmt: skip
+        count = limits.settled_max_candidates if scope.is_settled else limits.max_candidates
+        fitter = CandidateFitter(
+            self.space, scan, settings, tilt=scope.tilt, thorough=scope.is_thorough
+        )
         seeds = find_candidates(self.space, scan, scope.region, settings)
-        fits = fit(seeds.poses)
+        fits = fitter.fit_best(seeds.poses, count)
         if scope.is_repeated and self.space.dimension == 3:
             poses = self._search_again(scan, scope.region, seeds, fits)
-            fits = fits if poses is None else fits.joined(fit(poses))
+            fits = fits if poses is None else fits.merge(fitter.fit_best(poses, count))
         fits = fits.select(self.is_comparable(fits.scores))
         cell = self.space.cell(fits.poses)
         matrices = information(fits.fit, fits.beams.blocks, cell, settings)

@@ -6,9 +6,9 @@ from time import perf_counter
 import numpy as np
 
 from isovist.atlas import AnyScan
-from isovist.localization import SearchRegion, region_around, as_level_robot, to_robot_frame
-from isovist.tracking.hypotheses.keyframe import Keyframe
+from isovist.localization import SearchRegion, as_level_robot, region_around, to_robot_frame
 from isovist.sensing import StationaryScans
+from isovist.tracking.hypotheses.keyframe import Keyframe
 from isovist.tracking.motion.level_frame import (
     follow_up_directions,
     tilt_of_mount,
@@ -56,9 +56,7 @@ class MapSearch:
         distance = settings.settled_distance_m if search.is_settled else settings.distance_m
         return self.state.motion.travelled - search.searched_at >= distance
 
-    def _search(
-        self, scan: AnyScan, relocalization: Relocalization, is_doubted: bool
-    ) -> None:
+    def _search(self, scan: AnyScan, relocalization: Relocalization, is_doubted: bool) -> None:
         """Search the map, and add what explains the scan."""
         state, search, bank = self.state, self.state.search, self.state.bank
         is_inconsistent = is_doubted and relocalization.is_inconsistent()
@@ -80,7 +78,9 @@ class MapSearch:
         """Return the places close to the settled one, in case odometry slipped."""
         bank, settings = self.state.bank, self.state.settings.relocalization
         robot = self.state.space.lift(bank.poses[0]) @ scan.T_level_robot  # the level one
-        return self._find(scan, region_around(self.state.space, robot, settings.slip_m, settings.slip_rad))
+        return self._find(
+            scan, region_around(self.state.space, robot, settings.slip_m, settings.slip_rad)
+        )
 
     def _find(
         self,

@@ -77,6 +77,6 @@ def _keyframe(row: dict[str, Any], K: int, D: int, n: int) -> Keyframe:
     weight, time = (float(floats(row[name])) for name in ("weight", "time"))
     shapes = {"places": (K, D), "known": (K, n, n), "blocks": (K, beams.blocks)}
     explanations = Explanations.from_arrays(
-        {name: floats(row[name], *shapes.get(name, (K,))) for name in Explanations().arrays()}
+        {name: floats(row[name], *shapes.get(name, (K,))) for name in Explanations.empty().arrays()}
     )
     return Keyframe(beams, pose, weight, time, explanations)

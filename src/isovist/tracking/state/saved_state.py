@@ -155,9 +155,7 @@ def _errors_of_values() -> Iterator[None]:
 
 def _fields_to_json(part: MotionState | SearchState) -> dict[str, Any]:
     """Return the fields of a part of the state by their keys."""
-    return {
-        row.metadata["stored"]: to_json_value(getattr(part, row.name)) for row in fields(part)
-    }
+    return {row.metadata["stored"]: to_json_value(getattr(part, row.name)) for row in fields(part)}
 
 
 def _fields_of(kind: Any, values: dict[str, Any], poses: type[AnyPose]) -> Any:
@@ -169,7 +167,9 @@ def _fields_of(kind: Any, values: dict[str, Any], poses: type[AnyPose]) -> Any:
         poses: Type of poses on the map.
     """
     rows = {row.name: (row.metadata["stored"], row.type) for row in fields(kind)}
-    return kind(**{name: _field_of(key, values[key], of, poses) for name, (key, of) in rows.items()})
+    return kind(
+        **{name: _field_of(key, values[key], of, poses) for name, (key, of) in rows.items()}
+    )
 
 
 def _field_of(key: str, json_value: Any, kind: Any, poses: type[AnyPose]) -> Any:

@@ -3,8 +3,7 @@
 Each field of `MotionState` and `SearchState` names the key that a saved state has for it.
 """
 
-from dataclasses import MISSING, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,12 +12,8 @@ from isovist.localization import LocalizationSettings, SearchRegion
 from isovist.poses import AnyPose
 from isovist.sensing import StationaryScans
 from isovist.tracking.hypotheses.bank import HypothesisBank
+from isovist.tracking.hypotheses.keyframe import stored
 from isovist.tracking.settings import TrackingSettings
-
-
-def stored(key: str, default: Any = MISSING) -> Any:
-    """Declare a field and its key in a saved state."""
-    return field(default=default, metadata={"stored": key})
 
 
 @dataclass(slots=True, eq=False)
@@ -37,15 +32,15 @@ class MotionState:
         has_odometry: Whether updates have odometry; `None` before the first update.
     """
 
-    mount: AnyPose = stored("_mount")
-    sensor: AnyPose = stored("_sensor")
-    step: AnyPose = stored("_step")
-    has_default_drift: bool = stored("_unsure")
-    odometry: AnyPose | None = stored("_odometry", None)
-    travelled: float = stored("travelled", 0.0)
-    clock: float = stored("_clock", 0.0)
-    time: float | None = stored("_told", None)
-    has_odometry: bool | None = stored("_aided", None)
+    mount: AnyPose = field(metadata=stored("_mount"))
+    sensor: AnyPose = field(metadata=stored("_sensor"))
+    step: AnyPose = field(metadata=stored("_step"))
+    has_default_drift: bool = field(metadata=stored("_unsure"))
+    odometry: AnyPose | None = field(default=None, metadata=stored("_odometry"))
+    travelled: float = field(default=0.0, metadata=stored("travelled"))
+    clock: float = field(default=0.0, metadata=stored("_clock"))
+    time: float | None = field(default=None, metadata=stored("_told"))
+    has_odometry: bool | None = field(default=None, metadata=stored("_aided"))
 
 
 @dataclass(slots=True, eq=False)
@@ -63,14 +58,14 @@ class SearchState:
         leading_since: Distance driven at which the first place began to lead, in m.
     """
 
-    start: AnyPose | None = stored("_start", None)
-    first_sensor: AnyPose | None = stored("_first", None)
-    searched_at: float = stored("_searched", -np.inf)
-    is_settled: bool = stored("_settled", False)
-    typical_score: float = stored("_usual", 0.0)
-    inconsistent_scans: int = stored("_surprises", 0)
-    is_relocalizing: bool = stored("_shaken", False)
-    leading_since: float = stored("_leads_since", np.inf)
+    start: AnyPose | None = field(default=None, metadata=stored("_start"))
+    first_sensor: AnyPose | None = field(default=None, metadata=stored("_first"))
+    searched_at: float = field(default=-np.inf, metadata=stored("_searched"))
+    is_settled: bool = field(default=False, metadata=stored("_settled"))
+    typical_score: float = field(default=0.0, metadata=stored("_usual"))
+    inconsistent_scans: int = field(default=0, metadata=stored("_surprises"))
+    is_relocalizing: bool = field(default=False, metadata=stored("_shaken"))
+    leading_since: float = field(default=np.inf, metadata=stored("_leads_since"))
 
     def settle(self, score: float) -> None:
         """Take the first place for the right one; `score` is the mean rating of its last scan."""
