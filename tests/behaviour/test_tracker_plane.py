@@ -174,7 +174,7 @@ def test_the_last_frames_asked_as_one_scan_refute_what_the_way_leaves():
     first = next(belief for belief in beliefs if belief.verdict is iv.Verdict.UNIQUE)
     assert first.reasons == (iv.Reason.RECENT_SCANS_DECIDE,)
     assert [estimate.probability for estimate in first.estimates] == [1.0]
-    assert first.travelled >= 2 * never.keep[0]
+    assert first.travelled >= 2 * never.keyframes.min_distance_m
     # Where they may settle nothing, nothing does.
     strict = iv.LocalizationSettings(refuted=(99.0, *iv.LocalizationSettings().refuted[1:]))
     tracker = iv.Tracker(PLANE.atlas, settings=never, localization=strict)

@@ -48,6 +48,6 @@ class Belief:
         """Name of the map of the best estimate, where there are several; else `None`."""
         return self.estimates[0].map if self.estimates else None
 
-    def on_own_maps(self, space: SearchSpace) -> "Belief":
+    def on_own_maps(self, site: SearchSpace) -> "Belief":
         """Return the belief with each pose in the frame of its own map, and with its name."""
-        return replace(self, estimates=estimates_in_map_frames(space, self.estimates))
+        return replace(self, estimates=estimates_in_map_frames(site, self.estimates))
