@@ -18,7 +18,7 @@ from isovist.localization.decision.search_loop import Search
 from isovist.localization.fitting.covariance import major_axis
 from isovist.localization.fitting.final_fit import refit_answer
 from isovist.localization.interpretations.any_attitude import (
-    STEPS,
+    TIMING_STEPS,
     check_attitude,
     from_level_robot,
     locate_in_any_attitude,
@@ -197,7 +197,7 @@ def for_user(query: Query, answer: Answer) -> Answer:
 
 def outside_map(frame: str) -> Answer:
     """Return the answer for a scan of which every beam is longer than the map is wide."""
-    timing = dict.fromkeys(STEPS, 0.0)
+    timing = dict.fromkeys(TIMING_STEPS, 0.0)
     return Answer(Verdict.LOST, (Reason.OUTSIDE_MAP,), (), timing, frame=frame)
 
 

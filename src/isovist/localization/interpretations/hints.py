@@ -1,9 +1,9 @@
-"""What would fit: hints for a scan that has no unique place.
+"""Suggest how a scan would have to be changed to fit the map, if it has no unique place.
 
-The scan is located once more mirrored, 5 and 10 % larger and smaller, and, where most of it is
-longer than the map is wide, as if it were in mm.  What has a place to itself then, and a better fit
-than the scan as it is, is worth a hint.  This takes as long as half a dozen answers, so it is asked
-for; `isovist locate` does.
+The scan is located again mirrored, and 5 to 15 % larger and smaller. If most of it is longer than
+the map is wide, it is located as if it were in mm instead. A change that gives a unique place with
+a better fit than the scan as it is becomes a hint. Hints take as long as half a dozen answers, so
+they are computed on request; `isovist locate` requests them.
 """
 
 import math
@@ -39,7 +39,7 @@ from isovist.settings import checked_settings
 MILLIMETRE = 0.001
 FACTORS = (*SCALE_FACTORS, *WIDE_SCALE_FACTORS)
 FACTOR_STEPS = np.linspace(0.97, 1.03, 7)
-"""Around a factor that fits, the best of these times it is told."""
+"""Factors around one that fits, relative to it; the best of them is reported."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,11 +48,11 @@ class Hint:
 
     Attributes:
         cause: "mirror" or "scale".
-        factor: That the ranges are to be multiplied by; 1 for a mirrored scan.
-        pose: T_world_robot, where it would fit.
-        score: Of the fit, as in `Estimate`.
-        text: All this in words.
-        map: Name of the map that the pose is of, where several were asked; else `None`.
+        factor: Factor for the ranges; 1 for a mirrored scan.
+        pose: T_world_robot where the scan would fit.
+        score: Mean rating of a beam there in nats, as in `Estimate`.
+        text: The hint in words.
+        map: Name of the map of the pose if there are several; else `None`.
     """
 
     cause: str
@@ -73,85 +73,95 @@ def hints(
     region: AnyRegion = None,
     settings: LocalizationSettings | None = None,
 ) -> tuple[Hint, ...]:
-    """What would fit instead, best first; nothing for an answer that is unique.
+    """Return how the scan would have to be changed to fit, best first; none for a unique answer.
 
     Args:
-        space: The map, described, or several by name.
-        scan: What the sensor saw, or a list of such scans.
-        answer: Of `locate` for this scan.
-        motions: Between several scans, as for `locate`.
-        region: That was given to it.
+        space: An atlas, or several by name.
+        scan: One scan, or a list of scans.
+        answer: The answer of `locate` for this scan.
+        motions: Motions between several scans, as for `locate`.
+        region: The region that `locate` was given.
         settings: How to locate.
     """
     if answer.verdict is Verdict.UNIQUE:
         return ()
-    chosen = checked_settings(LocalizationSettings, settings)
-    seen, site = join_scans(scan, motions), search_space_of(space)
-    held = search_region(site, region)
-    here = maps_of_answer(site, answer) if held is None else site
-    if here is None:
-        return ()
-    site = here
+    options = checked_settings(LocalizationSettings, settings)
+    joined, target = join_scans(scan, motions), search_space_of(space)
+    allowed = search_region(target, region)
+    if allowed is None:
+        part = maps_of_answer(target, answer)
+        if part is None:
+            return ()
+        target = part
     score = -math.inf if answer.best is None else answer.best.score
-    sized, over = min_gains(chosen)
-    found = []
-    turned = _locate_unique(site, seen.mirrored(), held, chosen)
-    if turned is not None and turned.score > score + over:
-        found.append(_hint("mirror", 1.0, turned, site))
-    far = float(np.median(seen.distances)) > site.diagonal
-    sizes = []
-    for factor in (MILLIMETRE,) if far else FACTORS:
-        place = _locate_unique(site, seen.scaled(factor), held, chosen)
-        if place is not None:
-            sizes.append((place.score, factor, place))
-    if sizes:
-        _, factor, place = max(sizes, key=lambda size: size[0])
-        if factor != MILLIMETRE:
-            factor, place = _refine_factor(site, seen, factor, place, chosen)
-        if place.score > score + sized:
-            found.append(_hint("scale", factor, place, site))
-    return tuple(sorted(found, key=lambda hint: -hint.score))
+    scale_gain, mirror_gain = min_gains(options)
+    changes = []
+    place = _locate_unique(target, joined.mirrored(), allowed, options)
+    if place is not None and place.score > score + mirror_gain:
+        changes.append(_hint("mirror", 1.0, place, target))
+    scaled = _best_scale(target, joined, allowed, options)
+    if scaled is not None and scaled[1].score > score + scale_gain:
+        changes.append(_hint("scale", *scaled, target))
+    return tuple(sorted(changes, key=lambda hint: -hint.score))
 
 
 def _locate_unique(
-    atlas: SearchSpace, scan: ScanInput, region: SearchRegion, settings: LocalizationSettings
+    space: SearchSpace, scan: ScanInput, region: SearchRegion, settings: LocalizationSettings
 ) -> Estimate | None:
-    """The only place of a scan, if it has one."""
-    held = scan.within(atlas.diagonal)
-    if held is None:
+    """Return the unique place of a scan after a short search, if it has one."""
+    in_range = scan.within(space.diagonal)
+    if in_range is None:
         return None
-    answer = attempt(atlas, held, region, settings)
+    answer = attempt(space, in_range, region, settings)
     return answer.best if answer.verdict is Verdict.UNIQUE else None
 
 
+def _best_scale(
+    space: SearchSpace, scan: ScanInput, region: SearchRegion, settings: LocalizationSettings
+) -> tuple[float, Estimate] | None:
+    """Return the factor of the ranges with which the scan fits best, and its unique place."""
+    is_far = float(np.median(scan.distances)) > space.diagonal
+    places = {
+        factor: _locate_unique(space, scan.scaled(factor), region, settings)
+        for factor in ((MILLIMETRE,) if is_far else FACTORS)
+    }
+    unique = [(factor, place) for factor, place in places.items() if place is not None]
+    if not unique:
+        return None
+    factor, place = max(unique, key=lambda pair: pair[1].score)
+    if factor == MILLIMETRE:
+        return factor, place
+    return _refine_factor(space, scan, factor, place, settings)
+
+
 def _refine_factor(
-    atlas: SearchSpace,
+    space: SearchSpace,
     scan: ScanInput,
     factor: float,
     place: Estimate,
     settings: LocalizationSettings,
 ) -> tuple[float, Estimate]:
-    """The factor near a given one that fits best around a place, and the fit."""
+    """Return the factor near a given one that fits best around a place, and that fit."""
     factors = (factor * FACTOR_STEPS).tolist()
-    scores, poses = fit_rescaled(atlas, scan, factors, place, settings)
+    scores, poses = fit_rescaled(space, scan, factors, place, settings)
     k = int(scores.argmax())
-    pose = (atlas.lift(poses) @ scan.T_level_robot)[k]
+    pose = (space.lift(poses) @ scan.T_level_robot)[k]
     return factors[k], replace(place, pose=pose, score=float(scores[k]))
 
 
-def _hint(cause: str, factor: float, place: Estimate, site: SearchSpace) -> Hint:
-    if isinstance(site, MultiMap):
-        place = to_map_frame(site, place)
+def _hint(cause: str, factor: float, place: Estimate, space: SearchSpace) -> Hint:
+    if isinstance(space, MultiMap):
+        place = to_map_frame(space, place)
     pose = place.pose
-    where = f"x {pose.x:.2f} m, y {pose.y:.2f} m, yaw {math.degrees(pose.yaw):.1f}°"
-    where = f"{place.map}, {where}" if place.map else where
+    position = f"x {pose.x:.2f} m, y {pose.y:.2f} m, yaw {math.degrees(pose.yaw):.1f}°"
+    position = f"{place.map}, {position}" if place.map else position
     if cause == "mirror":
-        what, why = "mirrored scan", "is the sensor mounted upside down? Try `--mirror`, in Python "
-        why += "`scan.mirrored()`."
+        scan = "mirrored scan"
+        advice = "is the sensor mounted upside down? Try `--mirror`, in Python `scan.mirrored()`."
     elif factor == MILLIMETRE:
-        what, why = f"scan times {factor:g}", "are the ranges in mm? They must be in m."
+        scan, advice = f"scan times {factor:g}", "are the ranges in mm? They must be in m."
     else:
-        what = f"scan times {factor:.2f}"
-        why = "is the resolution of the map right, and are the ranges in m?"
-    text = f"The {what} would fit at {where}: {why}"
+        scan = f"scan times {factor:.2f}"
+        advice = "is the resolution of the map right, and are the ranges in m?"
+    text = f"The {scan} would fit at {position}: {advice}"
     return Hint(cause, factor, pose, place.score, text, place.map)
