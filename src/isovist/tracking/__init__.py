@@ -1,4 +1,4 @@
-"""Many scans: where is the robot now?"""
+"""Follow a robot through many scans."""
 
 from isovist.lazy import lazy_names
 

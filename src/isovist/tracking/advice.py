@@ -9,32 +9,32 @@ from isovist.localization import SENTENCES as SENTENCES_OF_SCANS
 def _competitors_sentence(facts: Facts) -> str:
     count = facts["competitors"]
     return (
-        f"{count} other place{'s' if count > 1 else ''} would explain the way so far about as "
+        f"{count} other place{'s explain' if count > 1 else ' explains'} the drive so far about as "
         "well. Drive on."
     )
 
 
 SENTENCES: dict[Reason, Callable[[Facts], str]] = {
     **SENTENCES_OF_SCANS,
-    Reason.SCAN_BLIND: lambda _: "The scan sees next to nothing of what is around. Drive on.",
-    Reason.NO_SCAN: lambda _: "Nothing was seen yet. Update the tracker with a scan.",
-    Reason.NO_CANDIDATES: lambda _: "No place of the map can be tried.",
-    Reason.POOR_FIT: lambda _: "The last scans fit nowhere in the map.",
+    Reason.SCAN_BLIND: lambda _: "The scan shows almost nothing. Drive on.",
+    Reason.NO_SCAN: lambda _: "There was no scan yet. Update the tracker with a scan.",
+    Reason.NO_CANDIDATES: lambda _: "The map has no place that can be tried.",
+    Reason.POOR_FIT: lambda _: "The last scans fit nowhere on the map.",
     Reason.POSE_DOUBTED: lambda _: (
-        "The scan no longer fits the place that was believed. Wait for the next scans."
+        "The scan no longer fits the place of the last ones. Wait for the next scans."
     ),
     Reason.POSITION_SLIDES: lambda facts: (
-        f"The place can slide by {facts['position_std']:.1f} m (standard deviation) along one "
-        "axis. Drive until an end or a door is in view."
+        f"The position is uncertain by {facts['position_std']:.1f} m (standard deviation) along "
+        "one axis. Drive until an end or a door is in view."
     ),
     Reason.FEW_GROUPS: lambda _: (
-        "What was seen so far is too little to exclude other places. Turn or drive on."
+        "The scans so far show too little to exclude other places. Turn or drive on."
     ),
     Reason.COMPETITORS: _competitors_sentence,
     Reason.LEAD_TOO_NEW: lambda _: "One place leads, but not by much. Drive on to be sure.",
-    Reason.ONLY_PLACE: lambda _: "One place explains the way so far, and no other comes near.",
+    Reason.ONLY_PLACE: lambda _: "One place explains the drive so far, and no other comes near.",
     Reason.RECENT_SCANS_DECIDE: lambda _: (
-        "One place explains the last scans, and the way so far best."
+        "One place explains the last scans, and it explains the drive so far best."
     ),
 }
 

@@ -12,7 +12,7 @@ from isovist.tracking.advice import advice
 @accept_old_names
 @dataclass(frozen=True, slots=True, eq=False)
 class Belief:
-    """Where the robot is, according to the scans of its drive so far.
+    """The place of the robot by the scans of its drive so far.
 
     Attributes:
         verdict: Unique, ambiguous or lost.

@@ -1,7 +1,7 @@
-"""What observations along a motion say about where it started: the Gramian, and information.
+"""The information of observations along a motion about its start: the Gramian.
 
-Let J̃ be the derivative of what is observed at t by the start.  With weights c_t, shares of the time
-or 1 for each observation, what is learnt adds up to
+Let J̃ be the derivative of the observation at t by the start.  With weights c_t, shares of the time
+or 1 for each observation, the Gramian is
 
     W = Σ_t c_t J̃ᵀ J̃.                                                         (1)
 
@@ -19,27 +19,26 @@ is the Fisher information about the start, and I⁻¹ bounds the covariance of e
 estimate from below (Cramér–Rao).  It is the same sum with whitened J̃ and unit weights, so one
 value serves both.  Where Σ is singular to rounding, what lies in its null space is left out.
 
-A pose found on its own at time t carries information H about (x, y, yaw) there.  With the
-displacement (a, b) since the start, in the axes of H, it says about the start
+A pose that is fitted at time t has information H about (x, y, yaw) there.  With the displacement
+(a, b) since the start, in the axes of H, its information about the start is
 
     Aᵀ H A,     A = [[1, 0, −b], [0, 1, a], [0, 0, 1]],                       (4)
 
-since turning the start swings the present place around it.  Carried over a motion whose error has
+since a rotation of the start moves the present position around it.  After a motion whose error has
 the covariance Q (of the pose after it), information Λ about that pose fades to
 
     (Λ⁻¹ + Q)⁻¹ = Λ (I + Q Λ)⁻¹,                                              (5)
 
-which needs no inverse of Λ, and so serves where something was never seen.
+which needs no inverse of Λ, so Λ may be singular.
 
 When to refine.  Near the truth a refined start has about the covariance I⁻¹, so along its worst
-axis the standard deviation 1/√λ_min(I).  Two lengths must exceed its χ² radius: the accuracy ε that
-is wanted, and the radius ρ of the ball in which the refinement converges, or noise alone would
-carry the answer out of it.  Hence
+axis the standard deviation 1/√λ_min(I).  Two lengths must exceed its χ² radius: the required
+accuracy ε, and the radius ρ of the ball in which the refinement converges.  Hence
 
     λ_min(I) ≥ q_D / min(ε, ρ)²,     q_D the quantile of χ² with D degrees.   (6)
 
-Metres and radians are made comparable by a length ℓ, the arm: an error of heading counts as what
-it displaces at the distance ℓ, and every λ_min of a start with a heading depends on it.
+A length ℓ, the arm, makes metres and radians comparable: an error of the heading counts as the
+displacement that it causes at the distance ℓ.  Each λ_min of a start with a heading depends on it.
 """
 
 from dataclasses import dataclass, replace
@@ -53,14 +52,14 @@ from isovist.poses import Pose
 ARM = 1.0
 """ℓ, in m."""
 CONFIDENCE = 0.99
-"""Of the χ² radius in (6)."""
+"""Confidence of the χ² radius in (6)."""
 _RANK = 1e-12  # eigenvalues of a covariance below this share of the largest are rounding
 _EQUAL = 1e-9  # eigenvalues of W nearer than this share of the largest are one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gramian:
-    """What has been learnt about the start.
+    """The information about the start of a motion.
 
     Attributes:
         W: Equation (1), or (3), shape (D, D), per m².  Read-only.
@@ -75,7 +74,7 @@ class Gramian:
 
     @classmethod
     def zero(cls, d: int, *, arm: float | None = None) -> "Gramian":
-        """Nothing learnt about a start of d coordinates."""
+        """Return the Gramian of a start of d coordinates before any observation."""
         if d not in (2, 3) or (arm is not None and (d != 3 or not arm > 0.0)):
             raise InputError(
                 "A start has 2 or 3 coordinates, and an `arm` (m, positive) only with 3, "
@@ -86,7 +85,12 @@ class Gramian:
 
     @classmethod
     def pose(cls, *, arm: float = ARM, coordinates: int = 3) -> "Gramian":
-        """Nothing learnt about a start (x, y, yaw), in space (x, y, yaw, z) and perhaps tilts."""
+        """Return the Gramian of a start pose before any observation.
+
+        Args:
+            arm: ℓ in m.
+            coordinates: 3 for (x, y, yaw), 4 for (x, y, yaw, z), 6 with roll and pitch.
+        """
         if coordinates == 3:
             return cls.zero(3, arm=arm)
         return cls(readonly(np.zeros((coordinates, coordinates))), arm=arm)
@@ -94,36 +98,36 @@ class Gramian:
     def add(
         self, J: ArrayLike, dt: float = 1.0, *, noise: float | ArrayLike | None = None
     ) -> "Gramian":
-        """With one more observation.
+        """Return the Gramian with one more observation.
 
         Args:
             J: J̃, shape (n, D), per m (and per rad in the last column when there is an arm).
-            dt: What it counts: its share of the time in s, or 1 for one observation.
+            dt: Weight: its share of the time in s, or 1 for one observation.
             noise: Standard deviation of each channel, or their covariance, shape (n, n).
         """
         if not dt >= 0.0:
             raise InputError.about("dt", f"must not be negative, got {dt}.")
         rows = whiten(as_floats("J", J, (None, len(self.W))) / self.units, noise)
-        return self._with(self.W + dt * rows.T @ rows, dt)
+        return self._plus(self.W + dt * rows.T @ rows, dt)
 
     def add_information(
         self, H: ArrayLike, motion: Pose | None = None, *, yaw: float = 0.0
     ) -> "Gramian":
-        """With what a pose found on its own says about the start, equation (4).
+        """Return the Gramian with the information of a fitted pose, equation (4).
 
         Args:
             H: Information about the present pose, shape (D, D), per m and rad.
-            motion: T_start_now, by odometry, in the plane; none when the present pose is the start.
+            motion: T_start_now, by odometry, in 2D; `None` if the present pose is the start.
             yaw: Heading of the start in the axes of H, in rad; 0 when H is in those of the start.
         """
         A = np.eye(len(self.W)) if motion is None else carry(motion, yaw)
         values = A.T @ self._check_information(H) @ A
-        return self._with(self.W + values / np.outer(self.units, self.units), 1.0)
+        return self._plus(self.W + values / np.outer(self.units, self.units), 1.0)
 
     def carried(
         self, motion: Pose, *, yaw: float = 0.0, drift: ArrayLike | None = None
     ) -> "Gramian":
-        """The same about the pose after a motion instead of the one before it.
+        """Return the Gramian about the pose after a motion instead of the one before it.
 
         Args:
             motion: T_before_after.
@@ -134,10 +138,10 @@ class Gramian:
         values = B.T @ self._check_information(self.information) @ B
         if drift is not None:
             values = fade(values, as_floats("drift", drift, (3, 3)))
-        return replace(self, W=readonly(_even(values / np.outer(self.units, self.units))))
+        return replace(self, W=readonly(_symmetric(values / np.outer(self.units, self.units))))
 
     def growth(self, J: ArrayLike, *, noise: float | ArrayLike | None = None) -> float:
-        """Rate at which λ_min grows while J̃ is seen, equation (2), per s (or per observation)."""
+        """Return the rate at which J̃ makes λ_min grow, equation (2), per s (or per observation)."""
         rows = whiten(as_floats("J", J, (None, len(self.W))) / self.units, noise)
         values, vectors = np.linalg.eigh(self.W)
         U = vectors[:, values <= values[0] + _EQUAL * values[-1]]
@@ -166,10 +170,10 @@ class Gramian:
 
         With a heading its last coordinate is ℓψ.
         """
-        return _orient(np.linalg.eigh(self.W)[1][:, 0])
+        return _with_positive_peak(np.linalg.eigh(self.W)[1][:, 0])
 
-    def _with(self, W: FloatArray, dt: float) -> "Gramian":
-        return replace(self, W=readonly(_even(W)), duration=self.duration + dt)
+    def _plus(self, W: FloatArray, dt: float) -> "Gramian":
+        return replace(self, W=readonly(_symmetric(W)), duration=self.duration + dt)
 
     def _check_information(self, H: ArrayLike) -> FloatArray:
         if self.arm is None:
@@ -184,13 +188,13 @@ class Gramian:
 def least_needed(
     accuracy: float, *, basin: float = np.inf, dimension: int = 3, confidence: float = CONFIDENCE
 ) -> float:
-    """λ_min of the information from which a refined start can be trusted, equation (6), per m².
+    """Return the λ_min from which a refined start can be trusted, equation (6), per m².
 
     Args:
         accuracy: ε in m.
         basin: ρ in m.
         dimension: D of the start.
-        confidence: Of the χ² radius.
+        confidence: Confidence of the χ² radius.
     """
     from scipy.special import gammaincinv
 
@@ -203,10 +207,10 @@ def least_needed(
 
 
 def carry(motion: Pose | None, yaw: float = 0.0) -> FloatArray:
-    """A of (4): derivative of the pose after a motion by the pose before it, shape (3, 3).
+    """Return A of (4): the derivative of the pose after a motion by the one before it, (3, 3).
 
     Args:
-        motion: T_before_after; the identity when `None`.
+        motion: T_before_after; the identity if `None`.
         yaw: Heading before, in rad; the axes are those in which it is measured.
     """
     A = np.eye(3)
@@ -217,12 +221,12 @@ def carry(motion: Pose | None, yaw: float = 0.0) -> FloatArray:
 
 
 def fade(information: FloatArray, Q: FloatArray) -> FloatArray:
-    """Information after an error of covariance Q was added, equation (5), shape (D, D)."""
-    return _even(information @ np.linalg.inv(np.eye(len(Q)) + Q @ information))
+    """Return the information after an error of covariance Q, equation (5), shape (D, D)."""
+    return _symmetric(information @ np.linalg.inv(np.eye(len(Q)) + Q @ information))
 
 
 def whiten(J: FloatArray, noise: float | ArrayLike | None) -> FloatArray:
-    """Rows R with RᵀR = JᵀΣ⁻¹J, shape (..., n, D) like J.
+    """Return rows R with RᵀR = JᵀΣ⁻¹J, shape (..., n, D) like J.
 
     Args:
         J: Derivatives of n channels.
@@ -253,9 +257,9 @@ def whiten(J: FloatArray, noise: float | ArrayLike | None) -> FloatArray:
     return np.asarray(np.swapaxes(vectors * scale[..., None, :], -1, -2) @ J)
 
 
-def _even(W: FloatArray) -> FloatArray:
+def _symmetric(W: FloatArray) -> FloatArray:
     return np.asarray(0.5 * (W + W.T))
 
 
-def _orient(u: FloatArray) -> FloatArray:
+def _with_positive_peak(u: FloatArray) -> FloatArray:
     return np.asarray(u * np.sign(u[np.abs(u).argmax()]))

@@ -1,4 +1,4 @@
-"""A log fed to a tracker scan by scan, and what came of it in a few numbers."""
+"""Feed a log to a tracker scan by scan, and summarize the results."""
 
 import math
 from collections import Counter
@@ -18,19 +18,19 @@ from isovist.sensing import CloudLog, Log
 if TYPE_CHECKING:
     from isovist.tracking.belief import Belief
 
-ELLIPSOID95 = {3: 7.815, 4: 9.488, 6: 12.592}
+CHI_SQUARE_95 = {3: 7.815, 4: 9.488, 6: 12.592}
 """95 % quantiles of χ² by its degrees of freedom."""
 
 AnyLog = Log | CloudLog
 
 
 class Follower(Protocol):
-    """Whatever turns odometry and a scan into a belief, as `Tracker` does."""
+    """A tracker: turns odometry and a scan into a belief."""
 
     def update(
         self, odometry: AnyPose | None, scan: AnyScan, *, time: float | None = None
     ) -> "Belief":
-        """Move, look, judge."""
+        """Move by odometry, use a scan, and return where the robot is."""
         ...
 
 
@@ -39,11 +39,11 @@ class Update:
     """One step of a tracker along a log.
 
     Attributes:
-        index: Which scan of the log.
+        index: Index of the scan in the log.
         time: Its stamp, in s.
-        odometry: T_odom_robot, or `None` where the log does not tell it.
-        belief: What the tracker said.
-        truth: T_map_robot, when the log knows it.
+        odometry: T_odom_robot, or `None` if the log has none.
+        belief: The belief after the update.
+        truth: Ground truth T_map_robot, if the log has it.
     """
 
     index: int
@@ -59,7 +59,7 @@ class Update:
 
     @property
     def offset(self) -> FloatArray | None:
-        """Best estimate less truth, (x, y, yaw, …) in the map frame, if both are there."""
+        """Best estimate minus truth, (x, y, yaw, …) in the map frame, if both exist."""
         best = self.belief.best
         if self.truth is None or best is None:
             return None
@@ -70,13 +70,13 @@ class Update:
 
     @property
     def error(self) -> tuple[float, float] | None:
-        """Distance (m) and angle (rad) of the best estimate from the truth, if both are there."""
+        """Distance (m) and angle (rad) of the best estimate from the truth, if both exist."""
         d = self.offset
         return None if d is None else (math.hypot(*d[:2], *d[3:4]), abs(float(d[2])))
 
     @property
     def wrong(self) -> bool:
-        """Unique, and off by more than 0.5 m or 10°."""
+        """Whether the verdict is unique, but the pose wrong by more than 0.5 m or 10°."""
         best = self.belief.best
         if not self.unique or self.truth is None or best is None:
             return False
@@ -88,18 +88,25 @@ class Update:
         d, best = self.offset, self.belief.best
         if d is None or best is None:
             return False
-        known = d[: len(best.covariance)]
-        far = known @ np.linalg.solve(best.covariance, known)
-        return bool(far <= ELLIPSOID95[len(known)])
+        fitted = d[: len(best.covariance)]
+        square = fitted @ np.linalg.solve(best.covariance, fitted)
+        return bool(square <= CHI_SQUARE_95[len(fitted)])
 
 
-def replay(tracker: Follower, log: AnyLog, which: Iterable[int] | None = None) -> Iterator[Update]:
-    """Feed scans of a log to a tracker, one update each; all of them for `None`.
+def replay(
+    tracker: Follower, log: AnyLog, indices: Iterable[int] | None = None
+) -> Iterator[Update]:
+    """Feed scans of a log to a tracker, and yield each update.
 
     Where the stamps of a log run backwards, the clock of the tracker stands still.
+
+    Args:
+        tracker: The tracker.
+        log: The log.
+        indices: Indices of the scans; all if `None`.
     """
     clock = np.maximum.accumulate(log.times)
-    for index in range(len(log)) if which is None else which:
+    for index in range(len(log)) if indices is None else indices:
         i = int(index)
         odometry, truth = log.odometry_at(i), log.truth_at(i)
         belief = tracker.update(odometry, log.scan(i), time=float(clock[i]))
@@ -108,19 +115,19 @@ def replay(tracker: Follower, log: AnyLog, which: Iterable[int] | None = None) -
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Summary:
-    """What came of a log.
+    """The results of a log in a few numbers.
 
     Attributes:
-        updates: How many there were.
-        shares: Of each verdict among them.
+        updates: Number of updates.
+        shares: Share of the updates with each verdict.
         started: Time of the first update, in s.
         first: The first unique update, or `None`.
-        relapses: How often a unique verdict was followed by another.
+        relapses: Number of unique updates that were followed by another verdict.
         last: The last update.
         per_second: Updates per second, without the first, which may wait for the compiler.
-        median_ms: Of the time of an update.
+        median_ms: Median time of an update, in ms.
         errors: Distance (m) and angle (rad) of the unique updates from the truth, shape (k, 2).
-        wrong: How many unique updates were off by more than 0.5 m or 10°.
+        wrong: Number of unique updates that were wrong by more than 0.5 m or 10°.
     """
 
     updates: int
@@ -136,9 +143,9 @@ class Summary:
 
 
 def summarise(updates: Sequence[Update]) -> Summary:
-    """The whole of at least one update."""
+    """Summarize one or more updates."""
     counts = Counter(update.belief.verdict for update in updates)
-    spent = [update.belief.timing_ms["total"] for update in updates]
+    times = [update.belief.timing_ms["total"] for update in updates]
     errors = [update.error for update in updates if update.unique and update.error is not None]
     return Summary(
         updates=len(updates),
@@ -147,15 +154,15 @@ def summarise(updates: Sequence[Update]) -> Summary:
         first=next((update for update in updates if update.unique), None),
         relapses=sum(a.unique and not b.unique for a, b in pairwise(updates)),
         last=updates[-1],
-        per_second=1e3 / max(float(np.mean(spent[1:] or spent)), 1e-9),
-        median_ms=float(np.median(spent)),
+        per_second=1e3 / max(float(np.mean(times[1:] or times)), 1e-9),
+        median_ms=float(np.median(times)),
         errors=np.array(errors).reshape(-1, 2),
         wrong=sum(update.wrong for update in updates),
     )
 
 
 def unique_way(updates: Sequence[Update]) -> tuple[FloatArray, FloatArray]:
-    """Times, shape (k,), and best poses, shape (k, 3 or 6), of the unique updates only."""
+    """Return times, shape (k,), and best poses, shape (k, 3 or 6), of the unique updates only."""
     way = [
         (update.time, *update.belief.best.pose.vector)
         for update in updates
@@ -166,7 +173,10 @@ def unique_way(updates: Sequence[Update]) -> tuple[FloatArray, FloatArray]:
 
 
 def on_map(atlas: AnyMaps, updates: Sequence[Update]) -> tuple[Any, list[Update]]:
-    """A map and the updates on it, or nowhere: of several, that of the last that has a place."""
+    """Return a map, and the updates on it or without a place.
+
+    Of several maps, it is the map of the last update that has a place.
+    """
     if isinstance(atlas, Atlas):
         return atlas.world, list(updates)
     last = next((u.belief.map for u in reversed(updates) if u.belief.map), next(iter(atlas)))

@@ -10,7 +10,7 @@ from isovist.tracking.hypotheses.bank import HypothesisBank
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the rules are tested on.
+    """The numbers that the rules are tested on.
 
     Attributes:
         facts: The numbers that a belief reports.

@@ -21,9 +21,9 @@ def distinct_poses(
     """
     if not any_attitude:
         return distinct_indices(poses, *tolerance)
-    lifted = space.lift(poses)
-    assert isinstance(lifted, Pose3)
-    return np.array(distinct_attitudes(lifted, *tolerance), dtype=np.int64)
+    poses_3d = space.lift(poses)
+    assert isinstance(poses_3d, Pose3)
+    return np.array(distinct_attitudes(poses_3d, *tolerance), dtype=np.int64)
 
 
 def is_same_place(

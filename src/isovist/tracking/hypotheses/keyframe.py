@@ -18,7 +18,7 @@ def stored(name: str) -> dict[str, str]:
 
 @dataclass(slots=True, eq=False)
 class Explanations:
-    """How well each hypothesis explains a scan.
+    """Ratings of a scan by each hypothesis.
 
     Attributes:
         blocks: Mean rating ℓ of each block of beams, in nats, shape (K, B).
@@ -106,5 +106,5 @@ def new_share(settings: KeyframeSettings, motion: AnyPose, view: float) -> float
         view: Field of view of the sensor, in rad.
     """
     distance, turn = way_of(motion)
-    hidden = max(0.0, 2.0 * np.pi - view)
-    return distance / settings.new_view_m + min(turn, hidden) / settings.new_view_rad
+    blind_angle = max(0.0, 2.0 * np.pi - view)
+    return distance / settings.new_view_m + min(turn, blind_angle) / settings.new_view_rad

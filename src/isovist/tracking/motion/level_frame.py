@@ -56,5 +56,5 @@ def follow_up_directions(tilt: Pose3, ups: FloatArray, settings: MotionSettings)
         return tilt
     directions = np.concatenate([ups, np.eye(3)])  # robots are put on their sides, too
     yaws = np.arange(settings.yaw_candidates) * (np.pi / settings.yaw_candidates)
-    turned = [Pose3(yaw=float(yaw)) @ tilt for yaw in yaws]
-    return min(turned, key=lambda frame: float(np.abs(directions @ frame.rotation[0]).max()))
+    tilts = [Pose3(yaw=float(yaw)) @ tilt for yaw in yaws]
+    return min(tilts, key=lambda frame: float(np.abs(directions @ frame.rotation[0]).max()))

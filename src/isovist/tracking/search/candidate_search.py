@@ -46,7 +46,7 @@ class FittedPlaces(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SearchScope:
-    """Which places a search looks for, and how carefully.
+    """The extent of a search, and its care.
 
     Attributes:
         region: Where the robot may be.

@@ -18,7 +18,7 @@ from isovist.tracking.settings import TrackingSettings
 
 @dataclass(slots=True, eq=False)
 class MotionState:
-    """How the robot has moved.
+    """The motion of the robot so far.
 
     Attributes:
         mount: T_robot_level, the frame whose pose is searched, at the last update.
@@ -45,7 +45,7 @@ class MotionState:
 
 @dataclass(slots=True, eq=False)
 class SearchState:
-    """How far the search for the place of the robot is.
+    """The progress of the search for the place of the robot.
 
     Attributes:
         start: T_odom_robot at the first update.
@@ -97,10 +97,10 @@ class TrackerState:
 
     @property
     def settings(self) -> TrackingSettings:
-        """How the robot is followed."""
+        """Settings of tracking."""
         return self.bank.settings
 
     @property
     def localization(self) -> LocalizationSettings:
-        """How places are searched, fitted and rated."""
+        """Settings of each search, fit and rating."""
         return self.bank.localization
