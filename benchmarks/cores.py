@@ -14,7 +14,7 @@ from time import perf_counter
 import isovist as iv
 from benchmarks.cuda import SENSOR, site
 from isovist.compute.infra import threads
-from isovist.localization.answer_stream import asking
+from isovist.localization.answer_stream import scan_locator
 from isovist.localization.workers import Workers
 from isovist.sensing.models.simulate import random_scans
 
@@ -45,7 +45,7 @@ def main() -> None:
         for cores in sorted({2, 4, 8, every}):
             if 1 < cores <= every:
                 threads.THREADS = cores
-                ask = asking(atlas)
+                ask = scan_locator(atlas)
                 told(
                     f"threads, {cores}",
                     count,

@@ -4,7 +4,7 @@ import os
 import pickle
 
 from isovist.apps import Reply
-from isovist.localization.workers import answer_each, run
+from isovist.localization.workers import answer_requests, run_worker
 
 
 def work(read, write):
@@ -21,8 +21,8 @@ def work(read, write):
             raise ZeroDivisionError("by mistake")
         return [Reply({"library": library, "together": len(words)}, word) for word in words]
 
-    answer_each(read, write, answer)
+    answer_requests(read, write, answer)
 
 
 if __name__ == "__main__":
-    run(work)
+    run_worker(work)

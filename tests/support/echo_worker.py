@@ -3,7 +3,7 @@
 import os
 
 from isovist import InputError
-from isovist.localization.workers import answer_each, run
+from isovist.localization.workers import answer_requests, run_worker
 
 
 def echo(asked):
@@ -15,4 +15,4 @@ def echo(asked):
 
 
 if __name__ == "__main__":
-    run(lambda read, write: answer_each(read, write, echo))
+    run_worker(lambda read, write: answer_requests(read, write, echo))

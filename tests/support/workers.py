@@ -14,5 +14,5 @@ def in_one_thread(work):
 
 def unpacked(written):
     """What a worker process says next."""
-    size = int.from_bytes(written.read(workers.HEAD), "little")
+    size = int.from_bytes(written.read(workers.SIZE_BYTES), "little")
     return pickle.loads(written.read(size))

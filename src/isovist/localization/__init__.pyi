@@ -6,7 +6,8 @@ from isovist.localization.answer import Proof as Proof
 from isovist.localization.answer import Verdict as Verdict
 from isovist.localization.answer import ellipse_radius as ellipse_radius
 from isovist.localization.answer import is_same_place as is_same_place
-from isovist.localization.answer_stream import asking as asking
+from isovist.localization.answer_stream import LocateOptions as LocateOptions
+from isovist.localization.answer_stream import scan_locator as scan_locator
 from isovist.localization.candidates.height_slices import SliceMap as SliceMap
 from isovist.localization.candidates.height_slices import competitors_of as competitors_of
 from isovist.localization.candidates.height_slices import (
@@ -105,15 +106,15 @@ from isovist.localization.verification.check import Check as Check
 from isovist.localization.verification.check import check as check
 from isovist.localization.verification.upper_bounds import UpperBoundMap as UpperBoundMap
 from isovist.localization.verification.upper_bounds import pack_lines as pack_lines
-from isovist.localization.workers import ALONE as ALONE
-from isovist.localization.workers import ENDED as ENDED
-from isovist.localization.workers import HEAD as HEAD
-from isovist.localization.workers import PROTOCOL as PROTOCOL
-from isovist.localization.workers import EndedError as EndedError
+from isovist.localization.workers import PICKLE_PROTOCOL as PICKLE_PROTOCOL
+from isovist.localization.workers import SINGLE_CORE as SINGLE_CORE
+from isovist.localization.workers import SIZE_BYTES as SIZE_BYTES
+from isovist.localization.workers import WORKER_ENDED as WORKER_ENDED
 from isovist.localization.workers import Worker as Worker
+from isovist.localization.workers import WorkerEndedError as WorkerEndedError
 from isovist.localization.workers import Workers as Workers
-from isovist.localization.workers import answer_each as answer_each
+from isovist.localization.workers import answer_requests as answer_requests
 from isovist.localization.workers import check_workers as check_workers
-from isovist.localization.workers import groups_of as groups_of
-from isovist.localization.workers import run as run
-from isovist.localization.workers import work as work
+from isovist.localization.workers import locate_requests as locate_requests
+from isovist.localization.workers import run_worker as run_worker
+from isovist.localization.workers import split_scans as split_scans

@@ -1,54 +1,103 @@
-"""`locate` for many scans in this process: answers in order, as many at once as pays."""
+"""Locate many scans in this process: answers in order, several at once if the backend gains."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from isovist.atlas import AnyScan, SearchSpace
 from isovist.compute import use_backend
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
 from isovist.localization.locate import locate
-from isovist.localization.query.search_space import AnyMaps, search_space_of
+from isovist.localization.query.search_space import AnyMaps, AnyRegion, search_space_of
+from isovist.localization.settings import LocalizationSettings
 from isovist.sensing import ScanSequence
 
+Scans = Sequence[AnyScan | ScanSequence]
 
-def each_answer(
-    space: AnyMaps | SearchSpace,
-    scans: Sequence[AnyScan | ScanSequence],
-    how: Mapping[str, object],
-    first: int = 0,
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocateOptions:
+    """Arguments of `locate` that many scans share, with the same names and defaults."""
+
+    region: AnyRegion = None
+    tilt: bool = False
+    any_attitude: bool = False
+    prove: bool = False
+    budget_s: float | None = None
+    settings: LocalizationSettings | None = None
+    backend: str | None = None
+
+
+class ScanGroup(NamedTuple):
+    """Scans that a worker gets together.
+
+    Attributes:
+        first: Number of the first scan.
+        scans: The scans.
+    """
+
+    first: int
+    scans: Scans
+
+
+class ScanRequest(NamedTuple):
+    """A request to a worker.
+
+    Attributes:
+        group: The scans.
+        options: Arguments of `locate`.
+    """
+
+    group: ScanGroup
+    options: LocateOptions
+
+
+def answers_in_order(
+    space: AnyMaps | SearchSpace, scans: Scans, options: LocateOptions, first: int = 0
 ) -> Iterator[Answer]:
-    """Answers in order, as many at once as the backend makes use of.
+    """Yield the answers to scans in order, as many at once as the backend gains from.
 
     Args:
-        space: The map, described, or several by name.
-        scans: Each taken by itself.
-        how: Further arguments of `locate`.
-        first: Number of the first.
+        space: The atlas of the map, or several by name.
+        scans: The scans; each is located on its own.
+        options: Arguments of `locate`.
+        first: Number of the first scan, for error texts.
     """
-    ask = asking(space, **how)
+    locate_scan = scan_locator(space, options)
 
-    def numbered(number: int, scan: AnyScan | ScanSequence) -> Answer:
-        return ask(first + number, scan)
+    def locate_numbered(index: int, scan: AnyScan | ScanSequence) -> Answer:
+        return locate_scan(first + index, scan)
 
-    if how.get("prove"):  # which takes all cores
-        return (numbered(number, scan) for number, scan in enumerate(scans))
-    with use_backend(how.get("backend")) as active:  # type: ignore[arg-type]
-        return active.map_in_order(numbered, scans)
+    if options.prove:  # a proof takes all cores
+        return (locate_numbered(index, scan) for index, scan in enumerate(scans))
+    with use_backend(options.backend) as active:
+        return active.map_in_order(locate_numbered, scans)
 
 
-def asking(
-    space: AnyMaps | SearchSpace, **how: object
+def scan_locator(
+    space: AnyMaps | SearchSpace, options: LocateOptions | None = None
 ) -> Callable[[int, AnyScan | ScanSequence], Answer]:
-    """`locate` with the number of the scan in its errors; arguments are those of `locate`."""
-    with use_backend(how.get("backend")) as active:  # type: ignore[arg-type]
-        how["backend"] = active.name  # which threads do not know by themselves
-    site = search_space_of(space) if isinstance(space, Mapping) else space
+    """Return a function that locates a scan, and puts the number of the scan into its errors.
 
-    def ask(number: int, scan: AnyScan | ScanSequence) -> Answer:
+    Args:
+        space: The atlas of the map, or several by name.
+        options: Arguments of `locate`.
+    """
+    options = options or LocateOptions()
+    with use_backend(options.backend) as active:
+        options = replace(options, backend=active.name)  # other threads have another default
+    search_space = search_space_of(space) if isinstance(space, Mapping) else space
+
+    def locate_scan(number: int, scan: AnyScan | ScanSequence) -> Answer:
         try:
-            return locate(site, scan, **how)  # type: ignore[arg-type]
+            return locate(
+                search_space, scan, region=options.region, tilt=options.tilt,
+                any_attitude=options.any_attitude, prove=options.prove, budget_s=options.budget_s,
+                settings=options.settings, backend=options.backend,
+            )  # fmt: skip
         except InputError as error:
             error.begin_with(f"Scan {number}")
             raise
 
-    return ask
+    return locate_scan

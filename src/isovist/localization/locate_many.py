@@ -1,12 +1,12 @@
-"""Many scans: the answers of `locate`, one by one, from all cores.
+"""Locate many scans on all cores; each answer is that of `locate`.
 
-Each core has a scan of its own, and its loops ask for help only when a core has none: what must be
-done in Python, a fifth of the work, then goes on beside the loops of another scan.  The same scan
-gives the same bits whoever helped.
+Each core has a scan of its own.  Compiled loops use further cores only while these are idle.  So
+the Python part of a scan, a fifth of the work, runs while other scans are in compiled loops.  A
+scan gives the same bits however many cores share its loops.
 
-On a card next to all of it is Python's, which has one lock: there threads only wait for each other.
-Two scans take turns instead, one of which goes on while the card works on the other, and processes
-are asked for more (`workers`).
+With a GPU almost all the remaining work is Python, which has one lock, so more threads would only
+wait.  Two scans take turns: one continues while the GPU works on the other.  Processes locate more
+scans per second (`workers`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,10 +16,10 @@ from isovist.atlas import AnyScan
 from isovist.compute import map_in_order, use_backend
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
-from isovist.localization.answer_stream import each_answer
+from isovist.localization.answer_stream import LocateOptions, answers_in_order
 from isovist.localization.query.search_space import AnyMaps, AnyRegion
 from isovist.localization.settings import LocalizationSettings
-from isovist.localization.workers import ASKED, Workers, groups_of
+from isovist.localization.workers import QUEUED_GROUPS, Workers, split_scans
 from isovist.renamed import accept_old_names
 from isovist.sensing import ScanSequence
 
@@ -39,27 +39,28 @@ def locate_many(
     backend: str | None = None,
     workers: int | Workers | None = None,
 ) -> list[Answer]:
-    """What `locate` says of each scan, in their order and bit for bit.
+    """Locate many scans; the answers are in order and equal to those of `locate`, bit for bit.
 
-    The first scan that `locate` refuses ends it with the same error and the number of the scan;
-    whoever wants the others leaves that one out.  Times in the answers are of one core each, and on
-    a card of both scans that take turns.
+    The first scan that `locate` refuses raises its error, with the number of the scan.  To get the
+    other answers, leave that scan out.  Times in the answers are of one core each; with a GPU, of
+    two scans that take turns.
 
     Args:
-        space: The map, described, or several by name.
-        scans: Each taken by itself; several that odometry joins are one (`sensing.scan_sequence`).
-        region: Where the robot may be, at all of them.
-        tilt: As for `locate`, like all that follow.
-        any_attitude: The same.
-        prove: The same; proofs take all cores, so that these scans come one after the other.
-        budget_s: The same, of each proof.
-        settings: The same.
-        progress: Told the share of the scans that are answered.
-        backend: What computes, as for `locate`.
-        workers: Processes that share the scans, on one core each; threads of this one, eight at
-            most, when `None`.  They take some seconds to begin, and are worth it for thousands of
-            scans on more than four cores, and on a card; several share a card well under CUDA's MPS
-            alone.  `Workers` that are kept have begun already.
+        space: The atlas of the map, or several by name.
+        scans: The scans; each is located on its own.  Scans that odometry joins are one
+            (`sensing.scan_sequence`).
+        region: Where the robot may be, for all scans.
+        tilt: As for `locate`.
+        any_attitude: As for `locate`.
+        prove: As for `locate`.  A proof takes all cores, so the scans run one after the other.
+        budget_s: Time limit of each proof in s, as for `locate`.
+        settings: Settings of localization.
+        progress: Function that is called with the share of the scans that are answered.
+        backend: Backend that computes, as for `locate`.
+        workers: Number of processes that share the scans, on one core each.  By default up to
+            eight threads of this process do.  Processes take some seconds to start.  They pay
+            for thousands of scans on more than four cores, and with a GPU; several processes share
+            a GPU well only with CUDA MPS.  Pass `Workers` to start them once for many calls.
     """
     if not isinstance(scans, Sequence):
         raise InputError.about(
@@ -68,23 +69,20 @@ def locate_many(
         )
     with use_backend(backend) as active:
         name = active.name
-    how = {
-        "region": region, "tilt": tilt, "any_attitude": any_attitude,
-        "prove": prove, "budget_s": budget_s, "settings": settings, "backend": name,
-    }  # fmt: skip
+    options = LocateOptions(region, tilt, any_attitude, prove, budget_s, settings, name)
     answers: list[Answer] = []
-    told: Iterator[list[Answer]]
+    groups: Iterator[list[Answer]]
     with ExitStack() as stack:
         if workers is None:
-            told = ([one] for one in each_answer(space, scans, how))
+            groups = ([answer] for answer in answers_in_order(space, scans, options))
         else:
-            kept = workers
-            if not isinstance(kept, Workers):
-                kept = stack.enter_context(Workers(space, kept))
-            some = groups_of(scans, kept.count)
-            told = map_in_order(kept.asking(space, how), some, ASKED * kept.count)
-        for these in told:
-            answers += these
+            pool = workers
+            if not isinstance(pool, Workers):
+                pool = stack.enter_context(Workers(space, pool))
+            ask, parts = pool.asker(space, options), split_scans(scans, pool.count)
+            groups = map_in_order(ask, parts, QUEUED_GROUPS * pool.count)
+        for group in groups:
+            answers += group
             if progress is not None:
                 progress(len(answers) / len(scans))
     return answers

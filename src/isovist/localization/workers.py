@@ -1,157 +1,156 @@
-"""Scans located by other processes: on a card Python's own lock holds threads up, not the card.
+"""Locate scans in worker processes, since threads of one process share Python's lock.
 
     python -m isovist.localization.workers
 
-is one of them.  From its standard input it reads what to locate on, then scans, a few at a time;
-what it says of them goes to its standard output.  It knows nothing of the program that began it, so
-that a script needs no guard.
+runs a worker.  It reads a search space and then groups of scans from its standard input, and writes
+the answers to its standard output.  It imports nothing of the program that started it, so scripts
+need no `if __name__ == "__main__"`.
 """
 
 import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from queue import SimpleQueue
 from threading import Lock
 from typing import Any, BinaryIO
 
 from isovist.arrays import check_whole
-from isovist.atlas import AnyScan, SearchSpace
+from isovist.atlas import SearchSpace
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
-from isovist.localization.answer_stream import each_answer
-from isovist.localization.query.search_space import AnyMaps, search_space_of
-from isovist.sensing import ScanSequence
-
-TOGETHER = 32
-"""Scans that a worker is given at a time, at most: 16 workers beside a card answer 5650 scans a
-second, with 8 at a time 5050 (scan after scan; now two take turns)."""
-PARTS = 4
-"""Of what is left a group is at most one part in so many for each worker: all end at once."""
-ASKED = 2
-"""Questions that a worker has: while it answers one, the next is on its way.  The same workers
-answer 5180 scans a second with one.
-"""
-PIPE = 1 << 20
-"""Bytes that a pipe holds: as many as Linux lets anybody ask for; 32 scans take 300 kB."""
-ALONE = {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-"""A worker has one core."""
-PROTOCOL = pickle.HIGHEST_PROTOCOL
-HEAD = 8
-"""Bytes before what a worker says, which tell how many there are."""
-ENDED = (
-    "A process that locates scans has ended by itself, with code {}. Give it more memory, or take "
-    "fewer `workers`."
+from isovist.localization.answer_stream import (
+    LocateOptions,
+    ScanGroup,
+    ScanRequest,
+    Scans,
+    answers_in_order,
 )
-OTHER = "These `workers` were begun for another atlas. Ask about theirs, `workers.atlas`."
-CLOSED = "These `workers` have ended. Begin others: Workers(atlas, count)."
-FEWEST = "`workers` must be a number of processes, 1 or more, got {}."
-Scans = Sequence[AnyScan | ScanSequence]
-Ask = Callable[[int, AnyScan | ScanSequence], Answer]
+from isovist.localization.query.search_space import AnyMaps, search_space_of
+
+MAX_GROUP_SCANS = 32
+"""Scans of a group.  16 workers with a GPU locate 5650 scans/s in groups of 32, and 5050 scans/s in
+groups of 8."""
+GROUPS_PER_WORKER = 4
+"""A group is at most this part of a worker's share of the remaining scans, so that all workers end
+at about the same time."""
+QUEUED_GROUPS = 2
+"""Groups that a worker has: while it answers one, the next is on its way.  With one group the same
+workers locate 5180 scans/s."""
+PIPE_BYTES = 1 << 20
+"""Size of a pipe, the largest that Linux grants to anybody; 32 scans take 300 kB."""
+SINGLE_CORE = {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""Environment of a worker, which has one core."""
+PICKLE_PROTOCOL = pickle.HIGHEST_PROTOCOL
+SIZE_BYTES = 8
+"""Bytes before each reply, which hold its size."""
+WORKER_ENDED = (
+    "A worker process that locates scans has ended with code {}. Give it more memory, or use fewer "
+    "`workers`."
+)
+OTHER_ATLAS = "These `workers` were started for another atlas. Use theirs, `workers.atlas`."
+CLOSED = "These `workers` are closed. Start new ones: Workers(atlas, count)."
+INVALID_COUNT = "`workers` must be a number of processes, 1 or more, got {}."
 
 
 def check_workers(count: int) -> None:
-    """An error unless it is a number of processes."""
+    """Raise an error if `count` is not a number of processes."""
     check_whole("workers", count)
     if count < 1:
-        raise InputError(FEWEST.format(count), field="workers")
+        raise InputError(INVALID_COUNT.format(count), field="workers")
 
 
-class EndedError(InputError):
-    """A process has ended that should have answered."""
+class WorkerEndedError(InputError):
+    """A worker process ended before it answered."""
 
 
 class Worker:
-    """A process that locates scans; several threads may ask it, and it answers one by one.
+    """A worker process; threads that ask it at the same time get their own replies.
 
     Args:
-        given: What it reads first, packed; it is told when it is first asked, since until it has
-            begun it does not read.
-        module: That it runs.
+        greeting: Pickled data that the process reads first.  It is sent with the first request,
+            since the process does not read before it has started.
+        module: Name of the module that the process runs.
     """
 
-    def __init__(self, given: bytes = b"", module: str = "isovist.localization.workers") -> None:
-        self.given, self._writing, self._reading = given, Lock(), Lock()
-        self.process = begin(module)
+    def __init__(self, greeting: bytes = b"", module: str = "isovist.localization.workers") -> None:
+        self._greeting, self._write_lock, self._read_lock = greeting, Lock(), Lock()
+        self.process = start_process(module)
 
-    def ask(self, asked: object) -> Any:
-        """What it says; an error that it tells is raised."""
+    def ask(self, request: object) -> Any:
+        """Return the reply to a request, or raise the error that the worker replies with."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        packed = pickle.dumps(asked, PROTOCOL)
+        message = pickle.dumps(request, PICKLE_PROTOCOL)
         try:
-            with self._writing:  # whoever wrote first reads first
-                given, self.given = self.given, b""
-                self.process.stdin.write(given + packed)
+            with self._write_lock:  # replies are read in the order of the requests
+                greeting, self._greeting = self._greeting, b""
+                self.process.stdin.write(greeting + message)
                 self.process.stdin.flush()
-                self._reading.acquire()
+                self._read_lock.acquire()
             try:
-                size = int.from_bytes(self.process.stdout.read(HEAD), "little")
-                packed = self.process.stdout.read(size)
+                size = int.from_bytes(self.process.stdout.read(SIZE_BYTES), "little")
+                message = self.process.stdout.read(size)
             finally:
-                self._reading.release()
+                self._read_lock.release()
         except BrokenPipeError:
-            size, packed = 0, b""
-        if len(packed) < max(size, 1):  # it may end in mid-answer
-            raise EndedError(ENDED.format(self.process.wait()))
-        told = pickle.loads(packed)
-        if isinstance(told, Exception):
-            raise told
-        return told
+            size, message = 0, b""
+        if len(message) < max(size, 1):  # it may end while it writes
+            raise WorkerEndedError(WORKER_ENDED.format(self.process.wait()))
+        reply = pickle.loads(message)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
 
     def close(self) -> None:
-        """Let it end."""
+        """End the process."""
         self.process.kill()
         self.process.communicate()
 
 
-def begin(module: str) -> "subprocess.Popen[bytes]":
-    """A process on one core that runs a module, with wide pipes to it and from it."""
+def start_process(module: str) -> "subprocess.Popen[bytes]":
+    """Start a process on one core that runs a module, with large pipes to and from it."""
     process = subprocess.Popen(
         [sys.executable, "-m", module],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**os.environ, **ALONE},
+        env={**os.environ, **SINGLE_CORE},
     )
     for pipe in (process.stdin, process.stdout):
-        _widen(pipe)
+        _enlarge(pipe)
     return process
 
 
-Group = tuple[int, Scans]
-"""Scans, and the number of the first."""
-
-
-def _widen(pipe: Any) -> None:
-    """Let a pipe hold a question, where the system can; else half of it waits for Python's lock."""
+def _enlarge(pipe: Any) -> None:
+    """Let a pipe hold a whole request, where the system can; else writing waits for the reader."""
     try:
         import fcntl
 
-        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE)
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     except (ImportError, AttributeError, OSError):
         return
 
 
 class Workers:
-    """Processes that locate scans on an atlas, each on one core, for as long as they are kept.
+    """A pool of processes that locate scans on one atlas, each on one core.
 
-    `locate_many` begins them anew for every call, which takes some seconds, unless it is given some
-    that are kept:
+    `locate_many` starts processes for each call, which takes some seconds.  Pass a pool to use the
+    same processes for many calls:
 
         with Workers(atlas, 16) as workers:
             for scans in batches:
                 answers = iv.locate_many(atlas, scans, workers=workers)
 
-    One that ends by itself is replaced, and whoever waited for it gets an error.
+    A process that ends unexpectedly is replaced, and the call that waited for it raises an error.
 
     Attributes:
-        atlas: What they locate on.
-        count: How many.
+        atlas: The atlas of the map, or several by name.
+        count: Number of processes.
 
     Args:
-        atlas: The map, described, or several by name.
-        count: How many.
+        atlas: The atlas of the map, or several by name.
+        count: Number of processes.
     """
 
     def __init__(self, atlas: AnyMaps, count: int) -> None:
@@ -159,10 +158,10 @@ class Workers:
             raise InputError.about("Workers", f"need an atlas, got {type(atlas).__name__}.")
         check_workers(count)
         self.atlas, self.count = atlas, count
-        self._given = pickle.dumps(search_space_of(atlas), PROTOCOL)
-        self._each = [Worker(self._given) for _ in range(count)]
+        self._greeting = pickle.dumps(search_space_of(atlas), PICKLE_PROTOCOL)
+        self._workers = [Worker(self._greeting) for _ in range(count)]
         self._free, self._lock, self._closed = SimpleQueue[int](), Lock(), False
-        for number in ASKED * list(range(count)):
+        for number in QUEUED_GROUPS * list(range(count)):
             self._free.put(number)
 
     def __enter__(self) -> "Workers":
@@ -172,32 +171,32 @@ class Workers:
         self.close()
 
     def close(self) -> None:
-        """Let them end."""
+        """End the processes."""
         self._closed = True
-        for worker in self._each:
+        for worker in self._workers:
             worker.close()
 
-    def asking(
-        self, atlas: AnyMaps, how: Mapping[str, object]
-    ) -> Callable[[int, Group], list[Answer]]:
-        """What asks one that is free about some scans.
+    def asker(
+        self, atlas: AnyMaps, options: LocateOptions
+    ) -> Callable[[int, ScanGroup], list[Answer]]:
+        """Return a function that locates a group of scans by a free process.
 
         Args:
-            atlas: That is to be theirs.
-            how: Further arguments of `locate`.
+            atlas: The atlas, which must be that of the processes.
+            options: Arguments of `locate`.
         """
         if self._closed:
             raise InputError(CLOSED, code="unavailable", field="workers")
         if atlas is not self.atlas:
-            raise InputError(OTHER, code="conflict", field="workers")
+            raise InputError(OTHER_ATLAS, code="conflict", field="workers")
 
-        def ask(_nth: int, group: Group) -> list[Answer]:
+        def ask(_index: int, group: ScanGroup) -> list[Answer]:
             number = self._free.get()
-            worker = self._each[number]
+            worker = self._workers[number]
             try:
-                told: list[Answer] = worker.ask((*group, how))
-                return told
-            except EndedError:
+                answers: list[Answer] = worker.ask(ScanRequest(group, options))
+                return answers
+            except WorkerEndedError:
                 self._replace(number, worker)
                 raise
             finally:
@@ -207,59 +206,59 @@ class Workers:
 
     def _replace(self, number: int, ended: Worker) -> None:
         with self._lock:
-            if self._each[number] is ended and not self._closed:
+            if self._workers[number] is ended and not self._closed:
                 ended.close()
-                self._each[number] = Worker(self._given)
+                self._workers[number] = Worker(self._greeting)
 
 
-def groups_of(scans: Scans, workers: int) -> Iterator[Group]:
-    """Scans as so many workers are given them, each group with the number of its first.
+def split_scans(scans: Scans, workers: int) -> Iterator[ScanGroup]:
+    """Split scans into groups for a number of workers, the later ones smaller.
 
-    A group fits into a pipe, if the scans are as large as the first: clouds go one by one.
+    A group fits into a pipe if all scans are as large as the first; large clouds go one by one.
     """
-    first, most = 0, TOGETHER
-    if len(scans) > PARTS * workers:
-        most = min(most, PIPE // len(pickle.dumps(scans[0], PROTOCOL)))
+    first, max_size = 0, MAX_GROUP_SCANS
+    if len(scans) > GROUPS_PER_WORKER * workers:
+        max_size = min(max_size, PIPE_BYTES // len(pickle.dumps(scans[0], PICKLE_PROTOCOL)))
     while first < len(scans):
-        size = max(min(most, (len(scans) - first) // (PARTS * workers)), 1)
-        yield first, scans[first : first + size]
+        size = max(min(max_size, (len(scans) - first) // (GROUPS_PER_WORKER * workers)), 1)
+        yield ScanGroup(first, scans[first : first + size])
         first += size
 
 
-def work(read: BinaryIO, write: BinaryIO) -> None:
-    """What a worker does, until nothing more is read."""
-    site = pickle.load(read)
+def locate_requests(read: BinaryIO, write: BinaryIO) -> None:
+    """Read a search space, and answer requests of scans until the input ends."""
+    space = pickle.load(read)
 
-    def answer(asked: tuple[int, Scans, dict[str, object]]) -> list[Answer]:
-        first, scans, how = asked
-        return list(each_answer(site, scans, how, first))
+    def answer(request: ScanRequest) -> list[Answer]:
+        group, options = request
+        return list(answers_in_order(space, group.scans, options, group.first))
 
-    answer_each(read, write, answer)
+    answer_requests(read, write, answer)
 
 
-def answer_each(read: BinaryIO, write: BinaryIO, answer: Callable[[Any], object]) -> None:
-    """Answer whatever is read, until nothing more is."""
+def answer_requests(read: BinaryIO, write: BinaryIO, answer: Callable[[Any], object]) -> None:
+    """Read requests, and write the reply or the error of each, until the input ends."""
     while True:
         try:
-            asked = pickle.load(read)
+            request = pickle.load(read)
         except EOFError:
             return
-        told: object
+        reply: object
         try:
-            told = answer(asked)
-        except Exception as error:  # it is raised where it was asked
-            told = error
-        packed = pickle.dumps(told, PROTOCOL)
-        write.write(len(packed).to_bytes(HEAD, "little") + packed)
+            reply = answer(request)
+        except Exception as error:  # raised by `Worker.ask`
+            reply = error
+        message = pickle.dumps(reply, PICKLE_PROTOCOL)
+        write.write(len(message).to_bytes(SIZE_BYTES, "little") + message)
         write.flush()
 
 
-def run(work: Callable[[BinaryIO, BinaryIO], None]) -> None:
-    """A worker; whatever prints says it elsewhere than where answers go."""
+def run_worker(work: Callable[[BinaryIO, BinaryIO], None]) -> None:
+    """Run a worker on standard input and output; whatever it prints goes to standard error."""
     with os.fdopen(os.dup(1), "wb") as write:
         os.dup2(2, 1)
         work(sys.stdin.buffer, write)
 
 
 if __name__ == "__main__":
-    run(work)
+    run_worker(locate_requests)

@@ -16,7 +16,16 @@ from tests.support.workers import unpacked
 import isovist as iv
 from isovist.compute import run_parallel
 from isovist.compute.infra import threads
-from isovist.localization import EndedError, Worker, Workers, asking, groups_of, work
+from isovist.localization import (
+    LocateOptions,
+    Worker,
+    WorkerEndedError,
+    Workers,
+    locate_requests,
+    scan_locator,
+    split_scans,
+)
+from isovist.localization.answer_stream import ScanGroup, ScanRequest
 
 
 @pytest.mark.parametrize(
@@ -29,14 +38,14 @@ from isovist.localization import EndedError, Worker, Workers, asking, groups_of,
 )  # fmt: skip
 def test_groups_of_scans_get_smaller_so_that_workers_end_at_once(scans, workers, size):
     """And hold fewer of large scans."""
-    groups = list(groups_of(scans, workers))
+    groups = list(split_scans(scans, workers))
     assert [one for _, group in groups for one in group] == list(scans)
     assert all(group[0] == scans[first] for first, group in groups)
     sizes = [len(group) for _, group in groups]
     assert sizes[0] == size
     assert sizes == sorted(sizes, reverse=True)
     assert set(sizes[-workers:]) == {1}
-    assert list(groups_of([], workers)) == []
+    assert list(split_scans([], workers)) == []
 
 
 @pytest.mark.parametrize("site", SITES.values(), ids=SITES)
@@ -63,8 +72,8 @@ def test_workers_that_are_kept_answer_call_after_call(site):
 def test_a_worker_that_is_kept_and_ends_is_replaced():
     scans = scans_of(PLANE)[:1]
     with Workers(PLANE.atlas, 1) as kept:
-        kept._each[0].process.kill()
-        with pytest.raises(EndedError):
+        kept._workers[0].process.kill()
+        with pytest.raises(WorkerEndedError):
             iv.locate_many(PLANE.atlas, scans, workers=kept)
         (answer,) = iv.locate_many(PLANE.atlas, scans, workers=kept)
     assert bits(answer) == bits(iv.locate(PLANE.atlas, scans[0]))
@@ -81,7 +90,7 @@ def test_threads_that_ask_one_worker_get_their_own_answers(monkeypatch):
             with pytest.raises(iv.InputError, match="Scan -1"):
                 pool.submit(worker.ask, -1).result()
             ended = [pool.submit(worker.ask, asked) for asked in (7, None, 8, 9)]
-            assert any(isinstance(one.exception(), EndedError) for one in ended)
+            assert any(isinstance(one.exception(), WorkerEndedError) for one in ended)
     finally:
         worker.close()
 
@@ -89,12 +98,14 @@ def test_threads_that_ask_one_worker_get_their_own_answers(monkeypatch):
 def test_a_worker_reads_scans_until_nothing_more_comes():
     scans = scans_of(PLANE)[:2]
     read, write = io.BytesIO(), io.BytesIO()
-    for given in (PLANE.atlas, (0, scans, {}), (7, [None], {})):
+    groups = ScanGroup(0, scans), ScanGroup(7, [None])
+    requests = [ScanRequest(group, LocateOptions()) for group in groups]
+    for given in (PLANE.atlas, *requests):
         pickle.dump(given, read)
     read.seek(0)
-    work(read, write)
+    locate_requests(read, write)
     write.seek(0)
-    ask = asking(PLANE.atlas)
+    ask = scan_locator(PLANE.atlas)
     assert [bits(a) for a in unpacked(write)] == [bits(ask(0, scan)) for scan in scans]
     error = unpacked(write)
     assert (error.code, error.field) == ("invalid_value", "locate")

@@ -20,7 +20,13 @@ from itertools import groupby
 import isovist as iv
 from isovist.apps.server.processes.messages import Batch, Call, Reply
 from isovist.apps.web import Limits, RefusedError, answer_timeout, overloaded
-from isovist.localization import ALONE, ENDED, HEAD, PROTOCOL, EndedError
+from isovist.localization import (
+    PICKLE_PROTOCOL,
+    SINGLE_CORE,
+    SIZE_BYTES,
+    WORKER_ENDED,
+    WorkerEndedError,
+)
 
 MODULE = "isovist.apps.server.processes.worker"
 EXIT_TIMEOUT_S = 5.0
@@ -63,7 +69,7 @@ class WorkerProcess:
         async with self._turn:
             try:
                 return await self._send(batch)
-            except EndedError:
+            except WorkerEndedError:
                 await self.close()
             if not batch.calls:
                 return await self._send(batch)
@@ -71,7 +77,7 @@ class WorkerProcess:
             for call in batch.calls:
                 try:
                     replies += await self._send(Batch(batch.library, [call]))
-                except EndedError as error:
+                except WorkerEndedError as error:
                     replies.append(Reply(error=RefusedError(503, str(error))))
                     await self.close()
             return replies
@@ -84,20 +90,20 @@ class WorkerProcess:
                 sys.executable, "-m", self._module, stdin=PIPE, stdout=PIPE, env=environment
             )
             self._library = None
-            message = pickle.dumps(self._limits, PROTOCOL)
+            message = pickle.dumps(self._limits, PICKLE_PROTOCOL)
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         if batch.library is self._library:
             batch = Batch(None, batch.calls)
         elif batch.library is not None:
             self._library = batch.library
-        message += pickle.dumps(batch, PROTOCOL)
+        message += pickle.dumps(batch, PICKLE_PROTOCOL)
         try:
             self.process.stdin.write(message)
-            size = int.from_bytes(await self.process.stdout.readexactly(HEAD), "little")
+            size = int.from_bytes(await self.process.stdout.readexactly(SIZE_BYTES), "little")
             replies = pickle.loads(await self.process.stdout.readexactly(size))
         except (asyncio.IncompleteReadError, OSError):
-            raise EndedError(ENDED.format(await self._exit_code())) from None
+            raise WorkerEndedError(WORKER_ENDED.format(await self._exit_code())) from None
         if isinstance(replies, Exception):
             raise replies
         checked: list[Reply] = replies
@@ -142,7 +148,7 @@ class WorkerPool:
         count: int,
         limits: Limits,
         module: str = MODULE,
-        environment: Mapping[str, str] = ALONE,
+        environment: Mapping[str, str] = SINGLE_CORE,
     ) -> None:
         self.count, self.limits = count, limits
         self.waiting, self.batches, self.pace_s = 0, (0, 0), 0.0

@@ -17,7 +17,7 @@ from isovist.apps.server.requests import BEGIN, CHECK, LOCATE, Body, pose_of, re
 from isovist.apps.server.sessions import Robot, Sessions
 from isovist.apps.web import Fields, Limits, RefusedError, unknown_map
 from isovist.compute import active_backend
-from isovist.localization import answer_each, compile_kernels, run
+from isovist.localization import answer_requests, compile_kernels, run_worker
 from isovist.paper import certify_answer
 from isovist.report import answer_json, check_json
 
@@ -144,10 +144,10 @@ def _region_of(fields: Fields, maps: iv.Atlas | iv.Library) -> Any:
 
 def work(read: BinaryIO, write: BinaryIO) -> None:
     """Answer the messages of the server until its input ends."""
-    answer_each(read, write, Worker(pickle.load(read)).answer)
+    answer_requests(read, write, Worker(pickle.load(read)).answer)
 
 
 if __name__ == "__main__":
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, signal.SIG_IGN)  # the server ends it when all requests are answered
-    run(work)
+    run_worker(work)
