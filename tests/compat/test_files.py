@@ -9,6 +9,7 @@ from tests.compat.shared import FILES, STATES, said, stored, works_or_says
 from tests.support.ros_robot import taken
 
 import isovist as iv
+from isovist.tracking import checksum
 
 FOUND = {
     tuple(words.groups()): answer["said"][0]
@@ -57,6 +58,16 @@ def test_a_tracker_goes_on_from_its_state(name):
             assert [*e.pose.vector, e.probability] == pytest.approx(place, rel=1e-6, abs=1e-6)
         numbers = [was["least"], was["travelled"]]
         assert [belief.least, belief.travelled] == pytest.approx(numbers, rel=1e-6)
+
+
+def test_a_tracker_keeps_the_settings_of_its_state():
+    state = json.loads((STATES / "plane.json").read_text(encoding="utf-8"))
+    state["settings"] |= {"gone": [20.0, 50], "lasting": 2.0}
+    state["crc32"] = checksum(state)
+    tracker = iv.Tracker.from_state(iv.read_atlas("office.atlas"), state)
+    changes = {"max_gap_nats": 20.0, "max_hypotheses": 50, "min_distance_m": 2.0}
+    changes = {f"competitors.{name}": value for name, value in changes.items()}
+    assert tracker.settings == iv.TrackingSettings().with_values(changes)
 
 
 def test_the_node_takes_its_file_of_parameters():

@@ -17,6 +17,7 @@ from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing import CloudScan, check_tilt, level_scan
 
 MAX_DISTANCE = 1e7
+LEVEL = (0.0, 0.0)
 ON_GROUND = (
     "A pose x, y, yaw is of a robot on level ground. In any attitude `odometry` must be a Pose3, "
     "x, y, yaw, z, roll, pitch, or none."
@@ -84,10 +85,10 @@ class Reading:
     def straightened(self) -> AnyScan:
         """Return the scan as it would be if the robot had stood still."""
         scan, previous = self.scan, self.previous
-        is_timed = isinstance(scan, CloudScan) and scan.times is not None
-        if not is_timed or previous is None or not self.seconds:
+        if not isinstance(scan, CloudScan) or scan.times is None:
             return scan
-        assert isinstance(scan, CloudScan)
+        if previous is None or not self.seconds:
+            return scan
         mount = scan.T_robot_sensor
         motion = (previous @ mount).inverse @ (self.odometry @ mount)
         return scan.straighten(motion, self.seconds)
@@ -97,26 +98,25 @@ class Reading:
         scan = self.straightened()
         if not isinstance(scan, CloudScan):
             return replace(self, scan=scan)
-        if scan.roll == scan.pitch == 0.0 and self.has_odometry and _leans(self.odometry):
-            assert isinstance(self.odometry, Pose3)
-            scan = replace(scan, roll=self.odometry.roll, pitch=self.odometry.pitch)
-        else:
-            level = level_scan(scan)
-            assert isinstance(level, CloudScan)  # as the scan is one
-            scan = level
-        if self.has_odometry and _leans(self.odometry):
-            return replace(self, scan=scan)
+        roll, pitch = _tilt_of(self.odometry) if self.has_odometry else LEVEL
+        if (scan.roll, scan.pitch) == LEVEL and (roll, pitch) != LEVEL:
+            scan = replace(scan, roll=roll, pitch=pitch)
+        level = level_scan(scan)
+        assert isinstance(level, CloudScan)  # as the scan is one
+        if (roll, pitch) != LEVEL:
+            return replace(self, scan=level)
         x, y, z = (float(v) for v in self.odometry.position)
-        pose = Pose3(x, y, self.odometry.yaw, z, scan.roll, scan.pitch)
-        return replace(self, scan=scan, odometry=pose)
+        pose = Pose3(x, y, self.odometry.yaw, z, level.roll, level.pitch)
+        return replace(self, scan=level, odometry=pose)
 
     def has_tilt_from_ground(self, scan: AnyScan) -> bool:
         """Return whether the tilt of a scan `with_tilt` comes from its ground alone."""
         if not isinstance(self.scan, CloudScan) or not isinstance(scan, CloudScan):
             return False
         is_changed = (self.scan.roll, self.scan.pitch) != (scan.roll, scan.pitch)
-        return is_changed and not _leans(self.odometry)
+        return is_changed and _tilt_of(self.odometry) == LEVEL
 
 
-def _leans(odometry: AnyPose) -> bool:
-    return isinstance(odometry, Pose3) and (odometry.roll, odometry.pitch) != (0.0, 0.0)
+def _tilt_of(pose: AnyPose) -> tuple[float, float]:
+    """Return roll and pitch, in rad."""
+    return (pose.roll, pose.pitch) if isinstance(pose, Pose3) else LEVEL
