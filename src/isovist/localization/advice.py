@@ -1,4 +1,4 @@
-"""Sentences made from reasons: what an answer says, and what to do about it."""
+"""Turn reasons into sentences: the verdict in words, and what to do about it."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from isovist.localization.reasons import Facts, Reason
 UP_TO_DATE = "Check that the map is of this place and up to date"
 
 
-def _scaled(facts: Facts) -> str:
+def _scale(facts: Facts) -> str:
     factor = facts["scale"]
     size = "larger" if factor > 1.0 else "smaller"
     return (
@@ -17,7 +17,7 @@ def _scaled(facts: Facts) -> str:
     )
 
 
-def _compared(facts: Facts) -> str:
+def _competitors(facts: Facts) -> str:
     count = facts["competitors"]
     return (
         f"{count} other place{'s' if count > 1 else ''} would explain the scan about as well. "
@@ -25,7 +25,7 @@ def _compared(facts: Facts) -> str:
     )
 
 
-def _turned(facts: Facts) -> str:
+def _other_attitudes(facts: Facts) -> str:
     count = facts["competitors"]
     return (
         f"Turned another way, the robot could be at {count} other place{'s' if count > 1 else ''} "
@@ -33,7 +33,7 @@ def _turned(facts: Facts) -> str:
     )
 
 
-def _on_maps(facts: Facts) -> str:
+def _several_maps(facts: Facts) -> str:
     *others, last = facts["maps"]
     return f"The maps look alike from here: it may be {', '.join(others)} or {last}."
 
@@ -66,8 +66,8 @@ SENTENCES: dict[Reason, Callable[[Facts], str]] = {
         f"The scan shows only {facts['groups']:g} things apart from each other, too few to exclude "
         "other places. Turn, or take more beams."
     ),
-    Reason.COMPETITORS: _compared,
-    Reason.SEVERAL_MAPS: _on_maps,
+    Reason.COMPETITORS: _competitors,
+    Reason.SEVERAL_MAPS: _several_maps,
     Reason.LOW_PROBABILITY: lambda facts: (
         f"One place explains the scan best, with a probability of {facts['probability']:.2f}; "
         "something that moved since the map was made could be why. Move and look again."
@@ -77,23 +77,23 @@ SENTENCES: dict[Reason, Callable[[Facts], str]] = {
         "region, or move and look again."
     ),
     Reason.FIRST_SEARCH_ONLY: lambda _: (
-        "At first sight one place explains the scan. A closer look tells whether no other does."
+        "After a short search one place explains the scan. A full search may find others."
     ),
     Reason.TILT_FITS_BETTER: lambda _: (
-        "The scan would fit better here if the sensor leant by more than was told, and nowhere "
-        "else so. Tell its roll and pitch, or move and look again."
+        "The scan would fit better here if the sensor leaned more than the scan states, and only "
+        "here. Give its roll and pitch, or move and look again."
     ),
     Reason.ATTITUDE_UNCERTAIN: lambda facts: (
         "One place explains the scan, but the attitude there is known to "
         f"± {math.degrees(facts['attitude_std']):.1f}° (standard deviation) alone. Move until "
         "floor or ceiling is in view."
     ),
-    Reason.OTHER_ATTITUDES: _turned,
+    Reason.OTHER_ATTITUDES: _other_attitudes,
     Reason.MIRROR_FITS_BETTER: lambda _: (
         "The mirrored scan would fit better than the scan does anywhere. "
         "Is the sensor mounted upside down?"
     ),
-    Reason.SCALE_FITS_BETTER: _scaled,
+    Reason.SCALE_FITS_BETTER: _scale,
     Reason.MAPS_NOT_SEARCHED: lambda facts: (
         f"Only {facts['maps_searched']} of {facts['maps_given']} maps were looked at; some of the "
         "others may explain the scan as well."
@@ -112,33 +112,34 @@ SENTENCES: dict[Reason, Callable[[Facts], str]] = {
     ),
 }
 ADDITIONAL_REASONS = (Reason.SEVERAL_MAPS, Reason.MAPS_NOT_SEARCHED)
-"""Reasons that are said besides the one that decides."""
+"""Reasons that are reported besides the decisive one."""
 
 
 def advice(reasons: Sequence[Reason], facts: Facts) -> str:
-    """Say what decides, what else a reader should know, and what to do about it."""
-    said = [reasons[0], *(reason for reason in reasons[1:] if reason in ADDITIONAL_REASONS)]
-    return " ".join([*(SENTENCES[reason](facts) for reason in said), *remarks(facts)])
+    """Return the decisive reason in words, what else matters, and what to do about it."""
+    decisive = [reasons[0], *(reason for reason in reasons[1:] if reason in ADDITIONAL_REASONS)]
+    return " ".join([*(SENTENCES[reason](facts) for reason in decisive), *remarks(facts)])
 
 
 def remarks(facts: Facts) -> list[str]:
-    """Say what does not decide, and should be known."""
-    said = []
+    """Return sentences on what matters but does not decide the verdict."""
+    sentences = []
     if "lean" in facts:
         lean = math.degrees(facts["lean"])
-        said.append(
-            f"The sensor leans by {lean:.1f}° more than was told; roll and pitch were fitted."
+        sentences.append(
+            f"The sensor leans by {lean:.1f}° more than the scan states; "
+            "roll and pitch were fitted."
         )
     if "ignored_intensities" in facts:
-        said.append(_ignored(facts["ignored_intensities"]))
-    return said
+        sentences.append(_ignored_intensities(facts["ignored_intensities"]))
+    return sentences
 
 
-def _ignored(intensities: tuple[float, ...]) -> str:
+def _ignored_intensities(intensities: tuple[float, ...]) -> str:
     if not intensities:
-        return "Intensities were left out: they count on one map alone."
+        return "Intensities were ignored: they are used on a single map only."
     median, dull, bright = intensities
     return (
-        f"Intensities were left out: their median is {median:.3g}, and the walls of the map have "
+        f"Intensities were ignored: their median is {median:.3g}, and the walls of the map have "
         f"{dull:.3g} to {bright:.3g}."
     )

@@ -1,4 +1,4 @@
-"""What `locate` says: a verdict, the estimates it rests on, and what it cost."""
+"""The answer of `locate`: a verdict, its reasons, the estimates and their uncertainty."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,12 +17,13 @@ from isovist.renamed import accept_old_names
 
 ROS_ORDER = ("x", "y", "z", "roll", "pitch", "yaw")
 STUDENT_TAILS = 2.5, 0.41
-"""ν and the share of the covariance of Student's law for the errors of positions: where the map is
-bent they are large though the scan fits.  Fitted to right answers on both splits of six logs."""
+"""Degrees of freedom ν of Student's t distribution for errors of positions, and the share of the
+covariance that it has. Where a map is bent, errors are large although the scan fits. Fitted to
+right answers on both splits of six logs."""
 
 
 class Verdict(StrEnum):
-    """How far an answer can be trusted."""
+    """Whether one place, several places, or no place of the map explains the scan."""
 
     UNIQUE = "unique"
     AMBIGUOUS = "ambiguous"
@@ -31,17 +32,18 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
-    """One place that may be the right one.
+    """A pose that may be the right one, with its uncertainty.
 
     Attributes:
-        pose: T_world_robot; a `Pose3` in space.
-        covariance: Of (x, y, yaw) in m and rad, shape (3, 3); in space of (x, y, yaw, z), and of
-            (x, y, yaw, z, roll, pitch) where the tilt was fitted.  Read-only.
-        probability: That it is the right one; those of an answer sum to less than 1 (`none`).
-        inliers: Share of the beams that end at a wall which the robot would see from here.
+        pose: T_world_robot; a `Pose3` on a 3D map.
+        covariance: Covariance of (x, y, yaw) in m and rad, shape (3, 3). On a 3D map of (x, y, yaw,
+            z), and of (x, y, yaw, z, roll, pitch) if roll and pitch were fitted.  Read-only.
+        probability: Probability that it is the right pose. Those of an answer sum to less than 1;
+            the rest is `Answer.none`.
+        inliers: Share of the beams that end at a wall which is visible from here.
         score: Mean log-likelihood ratio of a beam against a random return, in nats.
-        refuted: Whether the scan excludes it against the best estimate (`judge`, equation 3).
-        map: Name of the map that the pose is of, where several were asked; else `None`.
+        refuted: Whether the scan rules it out against the best estimate (`decide`, equation 4).
+        map: Name of the map of the pose if there are several; else `None`.
     """
 
     pose: AnyPose
@@ -53,11 +55,11 @@ class Estimate:
     map: str | None = None
 
     def ellipse(self, level: float = 0.95) -> tuple[float, float, float]:
-        """Half axes in m, the longer one first, and its direction in rad.
+        """Return the half axes of an error ellipse in m, the longer one first, and its direction.
 
-        A share `level` of right answers has the true position in it.  Errors have longer tails than
-        a normal law with this covariance, which holds 65, 77 and 92 % where it should hold 50, 68
-        and 95 %.
+        The ellipse contains the true position in a share `level` of right answers. Errors have
+        longer tails than a normal distribution with this covariance: its ellipses of 50, 68 and
+        95 % contain 65, 77 and 92 %. The direction is that of the longer axis in rad.
         """
         values, vectors = np.linalg.eigh(self.covariance[:2, :2])
         half = ellipse_radius(level) * np.sqrt(np.maximum(values, 0.0))
@@ -65,7 +67,7 @@ class Estimate:
 
     @property
     def covariance_ros(self) -> FloatArray:
-        """The covariance as `geometry_msgs/PoseWithCovariance` has it, shape (36,).
+        """Return the covariance in the order of `geometry_msgs/PoseWithCovariance`, shape (36,).
 
         Row after row of (x, y, z, roll, pitch, yaw), in m and rad; 0 for what was not fitted.
         """
@@ -77,40 +79,42 @@ class Estimate:
 
 @final
 class Estimates(Sequence[Estimate]):
-    """Estimates side by side: each is made when somebody asks for it, most of them never.
+    """K estimates stored as arrays; an `Estimate` is created when it is accessed.
 
     Attributes:
-        poses: Of all of them.
-        covariances: Likewise, shape (K, n, n), or one by one where some are larger.  Read-only.
-        told: The rest number by number, K of each: probabilities, inliers, scores, whether they are
-            refuted, and maps.
+        poses: T_world_robot of all estimates.
+        covariances: Their covariances, shape (K, n, n), or a list if shapes differ.  Read-only.
+        columns: Probabilities, inliers, scores, whether they are refuted, and maps, K of each.
     """
 
-    __slots__ = ("_made", "covariances", "poses", "told")
+    __slots__ = ("_cache", "columns", "covariances", "poses")
 
     def __init__(
-        self, poses: AnyPose, covariances: FloatArray | list[FloatArray], told: Sequence[list[Any]]
+        self,
+        poses: AnyPose,
+        covariances: FloatArray | list[FloatArray],
+        columns: Sequence[list[Any]],
     ) -> None:
-        for each in [covariances] if isinstance(covariances, np.ndarray) else covariances:
-            readonly(each)
-        self.poses, self.covariances, self.told = poses, covariances, told
-        self._made: list[Estimate | None] = [None] * len(told[0])
+        for matrix in [covariances] if isinstance(covariances, np.ndarray) else covariances:
+            readonly(matrix)
+        self.poses, self.covariances, self.columns = poses, covariances, columns
+        self._cache: list[Estimate | None] = [None] * len(columns[0])
 
     @classmethod
     def of(cls, estimates: Sequence[Estimate]) -> "Estimates":
-        """One or more that were made before."""
+        """Store one or more estimates as arrays."""
         if isinstance(estimates, Estimates):
             return estimates
-        ways, parts = zip(*(one.pose.__reduce__() for one in estimates), strict=True)
-        poses = ways[0](*(np.stack(each) for each in zip(*parts, strict=True)))
-        spreads = [one.covariance for one in estimates]
-        alike = len({spread.shape for spread in spreads}) == 1
+        makers, parts = zip(*(estimate.pose.__reduce__() for estimate in estimates), strict=True)
+        poses = makers[0](*(np.stack(part) for part in zip(*parts, strict=True)))
+        spreads = [estimate.covariance for estimate in estimates]
+        has_one_shape = len({spread.shape for spread in spreads}) == 1
         names = "probability", "inliers", "score", "refuted", "map"
-        told = [[getattr(one, name) for one in estimates] for name in names]
-        return cls(poses, np.stack(spreads) if alike else spreads, told)
+        columns = [[getattr(estimate, name) for estimate in estimates] for name in names]
+        return cls(poses, np.stack(spreads) if has_one_shape else spreads, columns)
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(self._cache)
 
     @overload
     def __getitem__(self, index: int) -> Estimate: ...
@@ -121,22 +125,22 @@ class Estimates(Sequence[Estimate]):
     def __getitem__(self, index: int | slice) -> Estimate | tuple[Estimate, ...]:
         if isinstance(index, slice):
             return tuple(self[k] for k in range(*index.indices(len(self))))
-        made = self._made[index]
-        if made is None:
-            numbers = (each[index] for each in self.told)
-            made = Estimate(self.poses[index], self.covariances[index], *numbers)
-            self._made[index] = made
-        return made
+        estimate = self._cache[index]
+        if estimate is None:
+            values = (column[index] for column in self.columns)
+            estimate = Estimate(self.poses[index], self.covariances[index], *values)
+            self._cache[index] = estimate
+        return estimate
 
     def __repr__(self) -> str:
         return repr(tuple(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Estimates, (self.poses, self.covariances, self.told)
+        return Estimates, (self.poses, self.covariances, self.columns)
 
 
 def ellipse_radius(level: float) -> float:
-    """Of the ellipse that holds a share of the positions, in standard deviations."""
+    """Return the radius of the ellipse with a share `level` of the positions, in σ."""
     if not 0.0 < level < 1.0:
         raise InputError.about("level", f"must be a share between 0 and 1, got {level:g}.")
     nu, share = STUDENT_TAILS
@@ -145,14 +149,14 @@ def ellipse_radius(level: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What the descriptors say about an estimate (`certify`).
+    """A bound on the error of an estimate, from the descriptors (`certify`).
 
     Attributes:
-        mu: μ, how fast the descriptor leaves that of the estimate, per m.
-        bound: On the position error in m; `inf` where none is proved.
-        holds: Whether every assumption that can be checked does.
-        separation: Distance from the estimate to its nearest rival in m; `inf` without one.
-        assumptions: What it rests on, in words.
+        mu: Rate μ at which the descriptor changes with the distance from the estimate, per m.
+        bound: Bound on the position error in m; `inf` if none is proved.
+        holds: Whether every assumption that can be checked holds.
+        separation: Distance from the estimate to its nearest competitor in m; `inf` without one.
+        assumptions: The assumptions in words.
     """
 
     mu: float
@@ -164,18 +168,18 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proof:
-    """What a complete search of the map found (`localization.verification.proof`).
+    """The result of a complete search of the map (`localization.verification.proof`).
 
     Attributes:
-        premise: What it rests on, in words.  Nothing else is assumed.
-        floor: Least mean rating of the beams in the premise, in nats.
-        complete: Whether the search came to its end; if not, the regions are only larger.
+        premise: The only assumption, in words.
+        floor: Smallest mean rating of a beam by the premise, in nats.
+        complete: Whether the search finished. If not, the regions are larger than necessary.
         unique: Whether every pose that satisfies the premise lies within 0.5 m and 10° of the
             best estimate.
         regions: Discs of poses of the robot that hold every pose that satisfies the premise:
             (x, y, yaw, radius, turn) in m and rad, shape (K, 5).  Read-only.
-        lookups: How many beams of boxes of poses were looked at.
-        seconds: That it took.
+        lookups: Number of beams that were rated, over all boxes of poses.
+        seconds: Duration of the search in s.
     """
 
     premise: str
@@ -187,7 +191,7 @@ class Proof:
     seconds: float
 
     def holds(self, pose: AnyPose) -> bool:
-        """Whether a pose lies in one of the regions."""
+        """Return whether a pose lies in one of the regions."""
         gap = np.hypot(self.regions[:, 0] - pose.x, self.regions[:, 1] - pose.y)
         turn = np.abs(wrap_angle(self.regions[:, 2] - pose.yaw))
         return bool(((gap <= self.regions[:, 3]) & (turn <= self.regions[:, 4])).any())
@@ -198,9 +202,9 @@ class SearchStep:
     """One batch of a search (`decision.search_loop`).
 
     Attributes:
-        candidates: How many new poses were fitted.
-        hypotheses: How many fitted places there are after it.
-        cost_ratio: How many times the cost of the best place the cheapest pose not searched costs.
+        candidates: Number of new poses that were fitted.
+        hypotheses: Number of fits after it.
+        cost_ratio: Lowest cost of a pose that was not searched, relative to that of the best place.
         verdict: The verdict after it.
         reasons: The reasons of this verdict.
         search_ms: Time of the search, in ms.
@@ -221,18 +225,18 @@ class SearchStep:
 @accept_old_names
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """Where the robot is, as far as one scan can tell.
+    """The pose of the robot from a scan: a verdict, its reasons and all possible poses.
 
     Attributes:
         verdict: Unique, ambiguous or lost.
-        reasons: Why: all rules of this verdict that apply, the one that decides first.
-        estimates: From most to least likely; empty when no place was found at all.
-        timing_ms: Milliseconds spent on `search`, `refine`, `judge` and in `total`.
-        certificate: What the theory guarantees here, or `None` when it was not asked for.
-        proof: Where else it could be, certainly, or `None` when it was not asked for.
-        frame: What the poses are of: a frame that a bag names, "robot", or "sensor" where nothing
-            says where that sits on the robot.
-        facts: Numbers that the reasons rest on.
+        reasons: Why: all rules of this verdict that apply, the decisive one first.
+        estimates: Poses from most to least likely; empty if none was found.
+        timing_ms: Time of the steps `search`, `refine` and `judge`, and their `total`, in ms.
+        certificate: A bound on the error, or `None` if none was requested.
+        proof: All other places where the robot could be, or `None` if no proof was requested.
+        frame: Name of the frame whose poses these are: one that a bag names, "robot", or "sensor"
+            if the pose of the sensor on the robot is not known.
+        facts: The numbers behind the reasons.
         trace: The batches of the search that found the estimates, in order.
     """
 
@@ -247,46 +251,46 @@ class Answer:
     trace: tuple[SearchStep, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Estimates travel side by side, in a fraction of the time that they take one by one."""
+        """Pickle estimates as arrays, in a fraction of the time that single estimates take."""
         estimates = Estimates.of(self.estimates) if self.estimates else ()
         rest = self.timing_ms, self.certificate, self.proof, self.frame, self.facts, self.trace
         return _unpickle, (self.verdict.value, tuple(map(str, self.reasons)), estimates, *rest)
 
     @property
     def advice(self) -> str:
-        """The verdict in words, and what to do about it."""
+        """Return the verdict in words, and what to do about it."""
         return advice(self.reasons, self.facts)
 
     @property
     def best(self) -> Estimate | None:
-        """The most likely estimate, or `None` when there is none."""
+        """Return the most likely estimate, or `None` if there is none."""
         return self.estimates[0] if self.estimates else None
 
     @property
     def map(self) -> str | None:
-        """Name of the map of the best estimate, where several were asked; else `None`."""
+        """Return the name of the map of the best estimate if there are several; else `None`."""
         return self.estimates[0].map if self.estimates else None
 
     @property
     def none(self) -> float:
-        """Probability that none of the estimates is right."""
+        """Return the probability that none of the estimates is right."""
         return max(0.0, 1.0 - sum(estimate.probability for estimate in self.estimates))
 
     @property
     def rivals(self) -> tuple[Estimate, ...]:
-        """The other estimates that the scan does not exclude."""
+        """Return the other estimates that the scan does not rule out."""
         return tuple(estimate for estimate in self.estimates[1:] if not estimate.refuted)
 
 
 def _unpickle(verdict: str, reasons: Sequence[str], *rest: Any) -> Answer:
-    """Make an answer of what `Answer.__reduce__` gives."""
+    """Create an answer from what `Answer.__reduce__` returns."""
     return Answer(Verdict(verdict), tuple(map(Reason, reasons)), *rest)
 
 
 def is_same_place(a: AnyPose, b: AnyPose, settings: LocalizationSettings) -> bool:
-    """Whether two poses are of one place: near enough for an answer to be right."""
-    near, turned = settings.same
+    """Return whether two poses are of one place: within the error of a right answer."""
+    max_gap, max_turn = settings.same
     gap = float(np.hypot(a.x - b.x, a.y - b.y))
     if isinstance(a, Pose3) and isinstance(b, Pose3):
         gap = float(np.hypot(gap, a.z - b.z))
-    return gap <= near and float(abs(wrap_angle(a.yaw - b.yaw))) <= turned
+    return gap <= max_gap and float(abs(wrap_angle(a.yaw - b.yaw))) <= max_turn

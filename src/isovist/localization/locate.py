@@ -214,7 +214,7 @@ def carry(answer: Answer, motion: AnyPose, drift: Drift, settings: LocalizationS
     std = float(np.sqrt(major_axis(answer.best.covariance)[0]))
     if std <= settings.loose:
         return answer
-    return demote(answer, (Reason.POSITION_SLIDES,), position_std=std)
+    return demote(answer, (Reason.POSITION_SLIDES,), {"position_std": std})
 
 
 def preview(

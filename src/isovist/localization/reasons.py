@@ -1,4 +1,4 @@
-"""Why a verdict was reached: codes that stay the same, for programs.
+"""Reasons for a verdict: stable codes for programs, and the numbers behind them.
 
 Sentences are made from them in `localization.advice` and `tracking.advice`.
 """
@@ -8,26 +8,26 @@ from typing import TypedDict
 
 
 class Reason(StrEnum):
-    """Why a verdict was reached.  The values are stable.
+    """Why a verdict was reached. The values are stable.
 
-    Those of one verdict stand in the order in which they decide.
+    The reasons for one verdict are in the order of the rules.
     """
 
     # Lost.
     OUTSIDE_MAP = "outside_map"
     """Every beam is longer than the map is wide."""
     SCAN_BLIND = "scan_blind"
-    """The scan sees next to nothing."""
+    """The scan has too few valid beams."""
     NO_SCAN = "no_scan"
     """A tracker has not had a scan yet."""
     NO_CANDIDATES = "no_candidates"
-    """No place of the map can be tried."""
+    """The region or the scan leaves no candidate."""
     POOR_FIT = "poor_fit"
     """The scan fits nowhere in the map."""
 
     # Ambiguous.
     POSE_DOUBTED = "pose_doubted"
-    """The last scan does not fit the place that the tracker believed."""
+    """The last scan does not fit the pose of the tracker."""
     NOTHING_FITS_WELL = "nothing_fits_well"
     """It is more likely that no place is right than that one is."""
     POSITION_SLIDES = "position_slides"
@@ -35,22 +35,21 @@ class Reason(StrEnum):
     HEADING_UNCERTAIN = "heading_uncertain"
     """The heading is uncertain, as in a round room."""
     FEW_GROUPS = "few_groups"
-    """The scan shows too few things apart from each other."""
+    """The scan has too few independent groups of beams."""
     COMPETITORS = "competitors"
-    """Other places would explain the scan about as well."""
+    """Other places explain the scan about as well."""
     SEVERAL_MAPS = "several_maps"
     """Places that are not ruled out lie on several maps."""
     OTHER_ATTITUDES = "other_attitudes"
-    """In another attitude other places would explain the scan about as well."""
+    """Other places explain the scan about as well in another attitude."""
     LOW_PROBABILITY = "low_probability"
     """One place is the best, but its probability is too low."""
     LEAD_TOO_NEW = "lead_too_new"
-    """One place leads, but not for long enough."""
+    """One place leads, but has not led for long enough."""
     SEARCH_INCOMPLETE = "search_incomplete"
-    """More places are like the best one than were tried."""
-    """A larger search found another place than the first one did."""
+    """Places that were not searched may explain the scan as well."""
     FIRST_SEARCH_ONLY = "first_search_only"
-    """A preview searches once, and `locate` would search more."""
+    """A preview searches once; `locate` would search more."""
     TILT_FITS_BETTER = "tilt_fits_better"
     """The scan fits better with another roll and pitch."""
     ATTITUDE_UNCERTAIN = "attitude_uncertain"
@@ -60,13 +59,13 @@ class Reason(StrEnum):
     SCALE_FITS_BETTER = "scale_fits_better"
     """The scan fits better at another scale."""
     MAPS_NOT_SEARCHED = "maps_not_searched"
-    """Some of the maps could not be searched, nor ruled out."""
+    """Some maps were neither searched nor ruled out."""
 
     # Unique.
     ONLY_PLACE = "only_place"
     """One place explains the scan, and all others are ruled out."""
     RECENT_SCANS_DECIDE = "recent_scans_decide"
-    """The last scans, taken as one, rule all other places out."""
+    """The last scans together rule out all other places."""
 
     # Of a pose that is checked.
     POSE_CONFIRMED = "pose_confirmed"
@@ -80,18 +79,18 @@ class Reason(StrEnum):
 
 
 class Facts(TypedDict, total=False):
-    """What reasons rest on; each is there where it was looked at."""
+    """Numbers behind the reasons; each is present if it was computed."""
 
     groups: float
-    """Groups of beams that err apart from each other."""
+    """Number of groups of beams with independent errors."""
     competitors: int
-    """Other places that are not ruled out."""
+    """Number of other places that are not ruled out."""
     maps: tuple[str, ...]
-    """Maps that hold places which are not ruled out, where there are several."""
+    """Names of the maps with places that are not ruled out, if there are several maps."""
     inliers: float
     """Share of the beams that the best place explains."""
     probability: float
-    """Of the best place."""
+    """Probability of the best place."""
     position_std: float
     """Standard deviation of the position along its worst axis, in m."""
     heading_std: float
@@ -99,19 +98,19 @@ class Facts(TypedDict, total=False):
     attitude_std: float
     """Standard deviation of roll and pitch together, in rad."""
     scale: float
-    """Factor of the ranges with which the scan fits better."""
+    """Factor for the ranges with which the scan fits better."""
     maps_searched: int
-    """Maps that were searched, where not all were."""
+    """Number of maps that were searched, if not all were."""
     maps_given: int
-    """Maps there are, where not all were searched."""
+    """Number of all maps, if not all were searched."""
     lean: float
-    """Tilt that was fitted beyond what the scan says of itself, in rad."""
+    """Fitted lean beyond the roll and pitch that the scan states, in rad."""
     ignored_intensities: tuple[float, ...]
-    """Intensities were ignored: their median, and the least and greatest of the walls of the map;
-    nothing where several maps were asked for."""
+    """Median of the intensities that were ignored, and smallest and largest on the walls of the
+    map; empty for several maps."""
     distance: float
-    """From a pose that is checked to where the scan fits, in m."""
+    """Distance from the checked pose to where the scan fits, in m."""
     rotation: float
-    """From a pose that is checked to where the scan fits, in rad."""
+    """Angle from the checked heading to the one that fits, in rad."""
     place: str
-    """Where a scan fits better than at the pose that is checked."""
+    """Place where the scan fits better than at the checked pose."""

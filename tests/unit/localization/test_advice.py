@@ -47,10 +47,10 @@ ROWS = [
      "One place explains the scan best, but more places are like it than were tried. Give a "
      "region, or move and look again."),
     ("first_search_only", {},
-     "At first sight one place explains the scan. A closer look tells whether no other does."),
+     "After a short search one place explains the scan. A full search may find others."),
     ("tilt_fits_better", {},
-     "The scan would fit better here if the sensor leant by more than was told, and nowhere "
-     "else so. Tell its roll and pitch, or move and look again."),
+     "The scan would fit better here if the sensor leaned more than the scan states, and only "
+     "here. Give its roll and pitch, or move and look again."),
     ("attitude_uncertain", {"attitude_std": 0.0367},
      "One place explains the scan, but the attitude there is known to ± 2.1° (standard "
      "deviation) alone. Move until floor or ceiling is in view."),
@@ -81,13 +81,13 @@ ROWS = [
      f"1 other place would explain the scan about as well. {MOVE} "
      "Only 1 of 3 maps were looked at; some of the others may explain the scan as well."),
     ("only_place", {"lean": 0.1},
-     f"{ALONE} The sensor leans by 5.7° more than was told; roll and pitch were fitted."),
+     f"{ALONE} The sensor leans by 5.7° more than the scan states; roll and pitch were fitted."),
     ("only_place", {"ignored_intensities": (127.5, 0.2, 0.9)},
-     f"{ALONE} Intensities were left out: their median is 128, and the walls of the map have "
+     f"{ALONE} Intensities were ignored: their median is 128, and the walls of the map have "
      "0.2 to 0.9."),
     ("only_place", {"ignored_intensities": (), "lean": 0.2},
-     f"{ALONE} The sensor leans by 11.5° more than was told; roll and pitch were fitted. "
-     "Intensities were left out: they count on one map alone."),
+     f"{ALONE} The sensor leans by 11.5° more than the scan states; roll and pitch were fitted. "
+     "Intensities were ignored: they are used on a single map only."),
 ]  # fmt: skip
 
 

@@ -1,1 +1,1 @@
-"""Decide: the rules of the verdict, and when to search on."""
+"""Decide on a verdict from scored places, and whether to search on."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from isovist.localization.answer import Answer, Verdict
-from isovist.localization.reasons import Reason
+from isovist.localization.reasons import Facts, Reason
 
 E = TypeVar("E")
 
@@ -26,7 +26,13 @@ def apply_rules(rules: Sequence[Rule[E]], evidence: E) -> tuple[Verdict, tuple[R
     return verdict, tuple(rule.reason for rule in fulfilled if rule.verdict is verdict)
 
 
-def demote(answer: Answer, reasons: tuple[Reason, ...], **facts: Any) -> Answer:
-    """Return a unique answer as an ambiguous one, for reasons found after its decision."""
-    every: Any = {**answer.facts, **facts}
-    return replace(answer, verdict=Verdict.AMBIGUOUS, reasons=reasons, facts=every)
+def demote(answer: Answer, reasons: tuple[Reason, ...], facts: Facts | None = None) -> Answer:
+    """Return a unique answer as an ambiguous one.
+
+    Args:
+        answer: The answer.
+        reasons: Why it is not unique, found after its decision.
+        facts: Further numbers behind these reasons.
+    """
+    numbers: Facts = {**answer.facts, **(facts or {})}
+    return replace(answer, verdict=Verdict.AMBIGUOUS, reasons=reasons, facts=numbers)

@@ -1,1 +1,1 @@
-"""Fit poses to the walls, and how firmly the beams hold them."""
+"""Fit poses to the walls of the map, and estimate their covariances."""

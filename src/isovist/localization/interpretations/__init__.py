@@ -1,1 +1,1 @@
-"""Other ways to read a scan: leaning, in any attitude, mirrored, at another scale."""
+"""Read a scan in other ways: leaning, in any attitude, mirrored, at another scale."""

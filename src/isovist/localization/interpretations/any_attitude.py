@@ -30,7 +30,7 @@ from isovist.localization.interpretations.alternative_scans import with_smaller_
 from isovist.localization.interpretations.levelling import MAX_ATTITUDE_STD, attitude_std
 from isovist.localization.query.scan_views import select_beams
 from isovist.localization.query.search_space import Regions, SearchRegion
-from isovist.localization.reasons import Reason
+from isovist.localization.reasons import Facts, Reason
 from isovist.localization.scoring.coarse_to_fine import CandidateFitter
 from isovist.localization.scoring.hypotheses import Fits, group_ratings, is_refuted
 from isovist.localization.scoring.removed_walls import (
@@ -341,8 +341,12 @@ def _demote_attitude(answer: Answer, competitors: int, settings: LocalizationSet
     reasons = tuple(reason for reason, applies in tests.items() if applies)
     if not reasons:
         return answer
-    facts = {"competitors": competitors, "probability": best.probability, "attitude_std": std}
-    return demote(answer, reasons, **facts)
+    facts: Facts = {
+        "competitors": competitors,
+        "probability": best.probability,
+        "attitude_std": std,
+    }
+    return demote(answer, reasons, facts)
 
 
 def _is_same_pose(a: AnyPose, b: AnyPose, settings: LocalizationSettings) -> bool:

@@ -86,7 +86,7 @@ def hints(
     if answer.verdict is Verdict.UNIQUE:
         return ()
     options = checked_settings(LocalizationSettings, settings)
-    joined, target = join_scans(scan, motions), search_space_of(space)
+    scans, target = join_scans(scan, motions), search_space_of(space)
     allowed = search_region(target, region)
     if allowed is None:
         part = maps_of_answer(target, answer)
@@ -96,10 +96,10 @@ def hints(
     score = -math.inf if answer.best is None else answer.best.score
     scale_gain, mirror_gain = min_gains(options)
     changes = []
-    place = _locate_unique(target, joined.mirrored(), allowed, options)
+    place = _locate_unique(target, scans.mirrored(), allowed, options)
     if place is not None and place.score > score + mirror_gain:
         changes.append(_hint("mirror", 1.0, place, target))
-    scaled = _best_scale(target, joined, allowed, options)
+    scaled = _best_scale(target, scans, allowed, options)
     if scaled is not None and scaled[1].score > score + scale_gain:
         changes.append(_hint("scale", *scaled, target))
     return tuple(sorted(changes, key=lambda hint: -hint.score))

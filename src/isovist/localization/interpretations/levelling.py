@@ -102,13 +102,13 @@ def resolve_tilt(
         if answer.verdict is Verdict.UNIQUE:
             answer = demote(answer, (Reason.TILT_FITS_BETTER,))
     if answer.verdict is not Verdict.UNIQUE:
-        for turned in level_by_planes(scan):
-            search = begin(turned, True)
+        for plane_scan in level_by_planes(scan):
+            search = begin(plane_scan, True)
             if _score(search.first()) > _score(answer):
-                leaning = run(turned, True, search)
+                leaning = run(plane_scan, True, search)
                 is_better = _fits_better(leaning, answer, settings)
                 if is_better and _lean(leaning.best, last) > MIN_LEAN:
-                    answer, scan = _with_lean(_require_attitude(leaning), last), turned
+                    answer, scan = _with_lean(_require_attitude(leaning), last), plane_scan
     return answer, scan
 
 
@@ -148,7 +148,7 @@ def _require_attitude(answer: Answer) -> Answer:
         return answer
     if len(best.covariance) <= LEVEL_COORDINATES or attitude_std(best) <= MAX_ATTITUDE_STD:
         return answer
-    return demote(answer, (Reason.ATTITUDE_UNCERTAIN,), attitude_std=attitude_std(best))
+    return demote(answer, (Reason.ATTITUDE_UNCERTAIN,), {"attitude_std": attitude_std(best)})
 
 
 def _lean(best: Estimate | None, scan: CloudScan) -> float:

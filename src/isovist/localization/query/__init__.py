@@ -1,1 +1,1 @@
-"""What was asked: the map or maps, the scan, and where the robot may be."""
+"""Describe a query: the map or maps, the scan, and where the robot may be."""

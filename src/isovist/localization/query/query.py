@@ -1,4 +1,4 @@
-"""What a caller asks: a scan, where to search for it, and how."""
+"""Hold a query: a scan, where to search for it, and how."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -58,7 +58,7 @@ class Query:
         region: AnyRegion = None,
         settings: LocalizationSettings | None = None,
     ) -> "Query":
-        """Check what a caller gave, and join several scans.
+        """Check the arguments of a caller, and join several scans.
 
         Raises:
             InputError: If the scan does not fit the map, or something is not of its kind.
@@ -71,26 +71,26 @@ class Query:
                 f"got {type(space).__name__} and {type(scan).__name__}. "
                 "`build` makes an atlas of a map, `read_scan` a scan of a file.",
             )
-        joined, site = join_scans(scan, motions, drift), search_space_of(space)
-        inside = search_region(site, region)
-        site.check(last_scan(joined))
-        if isinstance(joined, ScanSequence) and joined.span > site.diagonal:
+        scans, target = join_scans(scan, motions, drift), search_space_of(space)
+        allowed = search_region(target, region)
+        target.check(last_scan(scans))
+        if isinstance(scans, ScanSequence) and scans.span > target.diagonal:
             raise InputError(
-                f"By `motions` the scans lie {joined.span:.1f} m apart, and the map is "
-                f"{site.diagonal:.1f} m wide. Are the motions in m, each from one scan to the "
+                f"By `motions` the scans lie {scans.span:.1f} m apart, and the map is "
+                f"{target.diagonal:.1f} m wide. Are the motions in m, each from one scan to the "
                 "next?",
                 field="motions",
             )
-        in_range, motion = limit_range(joined, site.diagonal)
-        if motion is not None and inside is not None:  # the region is of a scan that sees nothing
+        in_range, motion = limit_range(scans, target.diagonal)
+        if motion is not None and allowed is not None:  # the region is of a scan that sees nothing
             in_range = None
-        how = checked_settings(LocalizationSettings, settings)
-        frame = frame_of(last_scan(joined))
-        return cls(site, in_range, inside, how, motion=motion, drift=drift, frame=frame)
+        options = checked_settings(LocalizationSettings, settings)
+        frame = frame_of(last_scan(scans))
+        return cls(target, in_range, allowed, options, motion=motion, drift=drift, frame=frame)
 
     @property
     def scans(self) -> ScanInput:
-        """The scan or scans, of which at least one beam is in range."""
+        """Return the scan or sequence of scans, with at least one beam in range."""
         assert self.scan is not None
         return self.scan
 

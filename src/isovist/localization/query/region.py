@@ -1,4 +1,4 @@
-"""Where the robot may be: what a person or a compass knows before the search."""
+"""Restrict where the robot may be, e.g. by a click on the map or a compass."""
 
 from dataclasses import dataclass, replace
 
@@ -12,17 +12,17 @@ from isovist.poses import AnyPose, wrap_angle
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Region:
-    """A part of the plane, a part of the headings, or both, for the pose of the robot.
+    """A set of positions and headings that the pose of the robot is restricted to.
 
     One constructor per kind: `around` a pose, within a `circle`, inside a `polygon`, or `facing` a
-    heading anywhere; `r.towards(…)` narrows the headings of any of them.
+    heading anywhere. `r.towards(…)` restricts the headings of any of them.
 
     Attributes:
-        corners: Of a polygon in m, shape (k, 2), or `None` for the whole plane.  Read-only.
-        centre: Of a circle in m, shape (2,), or `None`.  Read-only.
-        radius: Of that circle, in m.
-        heading: Middle of the headings in rad, or `None` for all.
-        tolerance: Headings within this of the middle, in rad.
+        corners: Corners of a polygon in m, shape (k, 2), or `None`.  Read-only.
+        centre: Centre of a circle in m, shape (2,), or `None`.  Read-only.
+        radius: Radius of that circle in m.
+        heading: Middle of the headings in rad, or `None` for all headings.
+        tolerance: Largest difference from that heading in rad.
     """
 
     corners: FloatArray | None = None
@@ -74,32 +74,32 @@ class Region:
 
     @classmethod
     def around(cls, pose: AnyPose, radius: float, tolerance: float = np.pi) -> "Region":
-        """Near a pose of the robot: within `radius` (m) and `tolerance` (rad) of it."""
+        """Restrict to poses within `radius` (m) and `tolerance` (rad) of a pose of the robot."""
         if not isinstance(pose, AnyPose):
             raise InputError.about("pose", f"must be a Pose or a Pose3, got {type(pose).__name__}.")
         return cls.circle([pose.x, pose.y], radius).towards(pose.yaw, tolerance)
 
     @classmethod
     def circle(cls, centre: ArrayLike, radius: float) -> "Region":
-        """Within `radius` (m) of a place (x, y), any heading."""
+        """Restrict to positions within `radius` (m) of a point (x, y), with any heading."""
         return cls(centre=as_floats("centre", centre, (2,)), radius=radius)
 
     @classmethod
     def polygon(cls, corners: ArrayLike) -> "Region":
-        """Inside a polygon, shape (k, 2), in m, any heading."""
+        """Restrict to positions inside a polygon in m, shape (k, 2), with any heading."""
         return cls(corners=as_floats("corners", corners, (None, 2)))
 
     @classmethod
     def facing(cls, heading: float, tolerance: float) -> "Region":
-        """Anywhere, within `tolerance` of a heading, both in rad."""
+        """Restrict to headings within `tolerance` of a heading, both in rad, anywhere."""
         return cls(heading=heading, tolerance=tolerance)
 
     def towards(self, heading: float, tolerance: float) -> "Region":
-        """The same places, only within `tolerance` of a heading, both in rad."""
+        """Restrict the headings too: within `tolerance` of a heading, both in rad."""
         return replace(self, heading=heading, tolerance=tolerance)
 
     def grown(self, way: float, turn: float) -> "Region":
-        """Where a robot may be that was here before it drove `way` (m) and turned (rad)."""
+        """Return the region after the robot has driven `way` (m) and turned by `turn` (rad)."""
         heading = None if self.heading is None else float(wrap_angle(self.heading + turn))
         corners = self.corners
         if corners is not None and way > 0.0:
@@ -109,11 +109,17 @@ class Region:
         return replace(self, corners=corners, radius=self.radius + way, heading=heading)
 
     def holds(self, poses: FloatArray, margin: float = 0.0, turn: float = 0.0) -> BoolArray:
-        """Whether poses (x, y, yaw, …), shape (m, 3 or more), lie in it, or within the margins."""
+        """Return which poses lie in the region, or within margins of it, shape (m,).
+
+        Args:
+            poses: Poses (x, y, yaw, …) in m and rad, shape (m, 3 or more).
+            margin: Margin of the position in m.
+            turn: Margin of the heading in rad.
+        """
         return self.contains(poses[:, :2], margin) & self.heads(poses[:, 2], turn)
 
     def contains(self, points: ArrayLike, margin: float = 0.0) -> BoolArray:
-        """Whether points, shape (m, 2), lie in the region or within `margin` (m) of it."""
+        """Return which points, shape (m, 2), lie in the region or within `margin` (m) of it."""
         p = np.asarray(points, dtype=np.float64)
         inside = np.ones(len(p), dtype=np.bool_)
         if self.centre is not None:
@@ -126,7 +132,7 @@ class Region:
         return inside
 
     def box(self, margin: float = 0.0) -> tuple[FloatArray, FloatArray]:
-        """Lowest and highest x and y, in m, of whatever lies within `margin` (m) of it."""
+        """Return the lowest and highest (x, y) within `margin` of the region, all in m."""
         low, high = np.full(2, -np.inf), np.full(2, np.inf)
         if self.centre is not None:
             low, high = self.centre - self.radius, self.centre + self.radius
@@ -136,7 +142,7 @@ class Region:
         return low - margin, high + margin
 
     def heads(self, yaws: ArrayLike, margin: float = 0.0) -> BoolArray:
-        """Whether headings, shape (m,), lie within the tolerance or `margin` (rad) of it."""
+        """Return which headings, shape (m,), lie within the tolerance and `margin` (rad)."""
         angles = np.asarray(yaws, dtype=np.float64)
         if self.heading is None:
             return np.ones(angles.shape, dtype=np.bool_)

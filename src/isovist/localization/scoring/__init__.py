@@ -1,1 +1,1 @@
-"""Score fitted poses by casting beams, and exclude those that the evidence rules out."""
+"""Score fitted poses by ray casting, and rule out those that the scan contradicts."""

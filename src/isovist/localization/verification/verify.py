@@ -89,7 +89,7 @@ def try_alternative_scans(query: Query, answer: Answer) -> Answer:
     )
     if reason is not None:
         proof = None if answer.proof is None else replace(answer.proof, unique=False)
-        answer = replace(demote(answer, (reason,), **facts), proof=proof)
+        answer = replace(demote(answer, (reason,), facts), proof=proof)
     timing, spent = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
     for step in ("judge", "total"):
         timing[step] += spent
