@@ -18,9 +18,9 @@ from isovist.tracking.motion.observation import shows_enough as shows_enough
 from isovist.tracking.replay import AnyLog as AnyLog
 from isovist.tracking.replay import Summary as Summary
 from isovist.tracking.replay import Update as Update
-from isovist.tracking.replay import on_map as on_map
+from isovist.tracking.replay import map_with_updates as map_with_updates
 from isovist.tracking.replay import summarise as summarise
-from isovist.tracking.replay import unique_way as unique_way
+from isovist.tracking.replay import unique_poses as unique_poses
 from isovist.tracking.settings import DRIVE_LOCALIZATION as DRIVE_LOCALIZATION
 from isovist.tracking.state.saved_state import checksum as checksum
 from isovist.tracking.tracker import Tracker as Tracker

@@ -161,7 +161,7 @@ def summarise(updates: Sequence[Update]) -> Summary:
     )
 
 
-def unique_way(updates: Sequence[Update]) -> tuple[FloatArray, FloatArray]:
+def unique_poses(updates: Sequence[Update]) -> tuple[FloatArray, FloatArray]:
     """Return times, shape (k,), and best poses, shape (k, 3 or 6), of the unique updates only."""
     way = [
         (update.time, *update.belief.best.pose.vector)
@@ -172,7 +172,7 @@ def unique_way(updates: Sequence[Update]) -> tuple[FloatArray, FloatArray]:
     return rows[:, 0], rows[:, 1:]
 
 
-def on_map(atlas: AnyMaps, updates: Sequence[Update]) -> tuple[Any, list[Update]]:
+def map_with_updates(atlas: AnyMaps, updates: Sequence[Update]) -> tuple[Any, list[Update]]:
     """Return a map, and the updates on it or without a place.
 
     Of several maps, it is the map of the last update that has a place.

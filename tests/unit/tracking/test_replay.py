@@ -10,7 +10,7 @@ import pytest
 from isovist import Belief, Estimate, Link, Log, OccupancyMap, Pose, Reason, Verdict
 from isovist.io.links import read_links
 from isovist.report import draw_track, track_text, update_json
-from isovist.tracking import summarise, unique_way
+from isovist.tracking import summarise, unique_poses
 from isovist.tracking.replay import replay
 
 LOST, AMBIGUOUS, UNIQUE = Verdict.LOST, Verdict.AMBIGUOUS, Verdict.UNIQUE
@@ -98,10 +98,10 @@ def test_a_log_is_summed_up():
 
 
 def test_the_way_is_that_of_the_unique_updates():
-    times, poses = unique_way(replayed())
+    times, poses = unique_poses(replayed())
     assert times.tolist() == [102.0, 103.0, 105.0]
     assert np.allclose(poses, [[2.1, 2.0, 0.1], [2.7, 2.0, 0.1], [4.1, 2.0, 0.1]])
-    times, poses = unique_way(replayed(LOST))
+    times, poses = unique_poses(replayed(LOST))
     assert (times.shape, poses.shape) == ((0,), (0, 3))
 
 

@@ -56,7 +56,7 @@ def track(
         update_json,
         write_updates,
     )
-    from isovist.tracking import Tracker, on_map, summarise, unique_way
+    from isovist.tracking import Tracker, map_with_updates, summarise, unique_poses
     from isovist.tracking.replay import replay
 
     check_suffix(figure)
@@ -79,11 +79,11 @@ def track(
             if as_json:
                 typer.echo(json.dumps(update_json(update, drive.frame)))
     if tum is not None:
-        write_tum(tum, *unique_way(updates))
+        write_tum(tum, *unique_poses(updates))
     if csv is not None:
         write_updates(csv, updates)
     if figure is not None:
-        save(draw_track(*on_map(atlas, updates)), figure)
+        save(draw_track(*map_with_updates(atlas, updates)), figure)
     if not as_json:
         typer.echo(track_text(drive, summarise(updates)))
     raise typer.Exit(0 if updates[-1].unique else 1)
