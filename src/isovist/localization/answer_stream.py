@@ -30,40 +30,27 @@ class LocateOptions:
 
 
 class ScanGroup(NamedTuple):
-    """Scans that a worker gets together.
+    """Scans that a worker process locates together.
 
     Attributes:
-        first: Number of the first scan.
-        scans: The scans.
+        first: Number of the first scan, for error texts.
+        scans: The scans; each is located on its own.
+        options: Arguments of `locate`.
     """
 
     first: int
     scans: Scans
-
-
-class ScanRequest(NamedTuple):
-    """A request to a worker.
-
-    Attributes:
-        group: The scans.
-        options: Arguments of `locate`.
-    """
-
-    group: ScanGroup
     options: LocateOptions
 
 
-def answers_in_order(
-    space: AnyMaps | SearchSpace, scans: Scans, options: LocateOptions, first: int = 0
-) -> Iterator[Answer]:
+def answers_in_order(space: AnyMaps | SearchSpace, group: ScanGroup) -> Iterator[Answer]:
     """Yield the answers to scans in order, as many at once as the backend gains from.
 
     Args:
         space: The atlas of the map, or several by name.
-        scans: The scans; each is located on its own.
-        options: Arguments of `locate`.
-        first: Number of the first scan, for error texts.
+        group: The scans.
     """
+    first, scans, options = group
     locate_scan = scan_locator(space, options)
 
     def locate_numbered(index: int, scan: AnyScan | ScanSequence) -> Answer:

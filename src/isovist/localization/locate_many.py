@@ -16,7 +16,7 @@ from isovist.atlas import AnyScan
 from isovist.compute import map_in_order, use_backend
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
-from isovist.localization.answer_stream import LocateOptions, answers_in_order
+from isovist.localization.answer_stream import LocateOptions, ScanGroup, answers_in_order
 from isovist.localization.query.search_space import AnyMaps, AnyRegion
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.workers import QUEUED_GROUPS, Workers, split_scans
@@ -74,13 +74,14 @@ def locate_many(
     groups: Iterator[list[Answer]]
     with ExitStack() as stack:
         if workers is None:
-            groups = ([answer] for answer in answers_in_order(space, scans, options))
+            all_scans = ScanGroup(0, scans, options)
+            groups = ([answer] for answer in answers_in_order(space, all_scans))
         else:
             pool = workers
             if not isinstance(pool, Workers):
                 pool = stack.enter_context(Workers(space, pool))
-            ask, parts = pool.asker(space, options), split_scans(scans, pool.count)
-            groups = map_in_order(ask, parts, QUEUED_GROUPS * pool.count)
+            parts = split_scans(scans, pool.count, options)
+            groups = map_in_order(pool.asker(space), parts, QUEUED_GROUPS * pool.count)
         for group in groups:
             answers += group
             if progress is not None:

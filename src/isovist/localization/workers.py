@@ -12,6 +12,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from queue import SimpleQueue
 from threading import Lock
 from typing import Any, BinaryIO
@@ -20,13 +21,7 @@ from isovist.arrays import check_whole
 from isovist.atlas import SearchSpace
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
-from isovist.localization.answer_stream import (
-    LocateOptions,
-    ScanGroup,
-    ScanRequest,
-    Scans,
-    answers_in_order,
-)
+from isovist.localization.answer_stream import LocateOptions, ScanGroup, Scans, answers_in_order
 from isovist.localization.query.search_space import AnyMaps, search_space_of
 
 MAX_GROUP_SCANS = 32
@@ -132,7 +127,7 @@ def _enlarge(pipe: Any) -> None:
         return
 
 
-class Workers:
+class Workers(AbstractContextManager["Workers"]):
     """A pool of processes that locate scans on one atlas, each on one core.
 
     `locate_many` starts processes for each call, which takes some seconds.  Pass a pool to use the
@@ -164,9 +159,6 @@ class Workers:
         for number in QUEUED_GROUPS * list(range(count)):
             self._free.put(number)
 
-    def __enter__(self) -> "Workers":
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
 
@@ -176,14 +168,11 @@ class Workers:
         for worker in self._workers:
             worker.close()
 
-    def asker(
-        self, atlas: AnyMaps, options: LocateOptions
-    ) -> Callable[[int, ScanGroup], list[Answer]]:
+    def asker(self, atlas: AnyMaps) -> Callable[[int, ScanGroup], list[Answer]]:
         """Return a function that locates a group of scans by a free process.
 
         Args:
             atlas: The atlas, which must be that of the processes.
-            options: Arguments of `locate`.
         """
         if self._closed:
             raise InputError(CLOSED, code="unavailable", field="workers")
@@ -194,7 +183,7 @@ class Workers:
             number = self._free.get()
             worker = self._workers[number]
             try:
-                answers: list[Answer] = worker.ask(ScanRequest(group, options))
+                answers: list[Answer] = worker.ask(group)
                 return answers
             except WorkerEndedError:
                 self._replace(number, worker)
@@ -211,7 +200,7 @@ class Workers:
                 self._workers[number] = Worker(self._greeting)
 
 
-def split_scans(scans: Scans, workers: int) -> Iterator[ScanGroup]:
+def split_scans(scans: Scans, workers: int, options: LocateOptions) -> Iterator[ScanGroup]:
     """Split scans into groups for a number of workers, the later ones smaller.
 
     A group fits into a pipe if all scans are as large as the first; large clouds go one by one.
@@ -221,7 +210,7 @@ def split_scans(scans: Scans, workers: int) -> Iterator[ScanGroup]:
         max_size = min(max_size, PIPE_BYTES // len(pickle.dumps(scans[0], PICKLE_PROTOCOL)))
     while first < len(scans):
         size = max(min(max_size, (len(scans) - first) // (GROUPS_PER_WORKER * workers)), 1)
-        yield ScanGroup(first, scans[first : first + size])
+        yield ScanGroup(first, scans[first : first + size], options)
         first += size
 
 
@@ -229,11 +218,7 @@ def locate_requests(read: BinaryIO, write: BinaryIO) -> None:
     """Read a search space, and answer requests of scans until the input ends."""
     space = pickle.load(read)
 
-    def answer(request: ScanRequest) -> list[Answer]:
-        group, options = request
-        return list(answers_in_order(space, group.scans, options, group.first))
-
-    answer_requests(read, write, answer)
+    answer_requests(read, write, lambda group: list(answers_in_order(space, group)))
 
 
 def answer_requests(read: BinaryIO, write: BinaryIO, answer: Callable[[Any], object]) -> None:

@@ -25,7 +25,7 @@ from isovist.localization import (
     scan_locator,
     split_scans,
 )
-from isovist.localization.answer_stream import ScanGroup, ScanRequest
+from isovist.localization.answer_stream import ScanGroup
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,14 @@ from isovist.localization.answer_stream import ScanGroup, ScanRequest
 )  # fmt: skip
 def test_groups_of_scans_get_smaller_so_that_workers_end_at_once(scans, workers, size):
     """And hold fewer of large scans."""
-    groups = list(split_scans(scans, workers))
-    assert [one for _, group in groups for one in group] == list(scans)
-    assert all(group[0] == scans[first] for first, group in groups)
-    sizes = [len(group) for _, group in groups]
+    groups = list(split_scans(scans, workers, LocateOptions()))
+    assert [one for group in groups for one in group.scans] == list(scans)
+    assert all(group.scans[0] == scans[group.first] for group in groups)
+    sizes = [len(group.scans) for group in groups]
     assert sizes[0] == size
     assert sizes == sorted(sizes, reverse=True)
     assert set(sizes[-workers:]) == {1}
-    assert list(split_scans([], workers)) == []
+    assert list(split_scans([], workers, LocateOptions())) == []
 
 
 @pytest.mark.parametrize("site", SITES.values(), ids=SITES)
@@ -98,9 +98,8 @@ def test_threads_that_ask_one_worker_get_their_own_answers(monkeypatch):
 def test_a_worker_reads_scans_until_nothing_more_comes():
     scans = scans_of(PLANE)[:2]
     read, write = io.BytesIO(), io.BytesIO()
-    groups = ScanGroup(0, scans), ScanGroup(7, [None])
-    requests = [ScanRequest(group, LocateOptions()) for group in groups]
-    for given in (PLANE.atlas, *requests):
+    options = LocateOptions()
+    for given in (PLANE.atlas, ScanGroup(0, scans, options), ScanGroup(7, [None], options)):
         pickle.dump(given, read)
     read.seek(0)
     locate_requests(read, write)

@@ -179,8 +179,8 @@ def height_slice_candidates(
         return no_candidates(0.0)
     max_misses, is_complete = NO_LIMIT, known_poses is not None
     if known_poses is not None:
-        least = min(_cost_at(pose, atlas, slice_map, beams) for pose in known_poses)
-        max_misses = math.ceil(settings.lead * least)
+        min_cost = min(_cost_at(pose, atlas, slice_map, beams) for pose in known_poses)
+        max_misses = math.ceil(settings.lead * min_cost)
     search = _BoxSearch(slice_map, beams, max_misses, is_complete)
     boxes, remaining_cost = search.run(*_first_boxes(atlas, slice_map, scan.T_level_robot, region))
     if len(boxes) == 0:

@@ -93,8 +93,8 @@ def _coarse_bounds(maps: MultiMap) -> CoarseBounds:
     tables = [part.table[:, :rows] for part in bounds]
     starts = np.cumsum([0, *map(len, tables[:-1])])
     table: NDArray[np.int8] = np.concatenate(tables)
-    joined = LowerBounds(table, bounds[0].step, table.shape[0] * table.shape[2], bounds[0].n)
-    return CoarseBounds(joined, starts, np.array([part.count for part in bounds]))
+    all_bounds = LowerBounds(table, bounds[0].step, table.shape[0] * table.shape[2], bounds[0].n)
+    return CoarseBounds(all_bounds, starts, np.array([part.count for part in bounds]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
