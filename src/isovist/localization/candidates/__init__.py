@@ -1,1 +1,1 @@
-"""Poses worth fitting: ever more of them, best first, with a bound on the rest."""
+"""Candidate poses: search all poses of a map, best first, with a lower bound on the rest."""

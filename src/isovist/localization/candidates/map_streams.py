@@ -50,7 +50,7 @@ class MultiMapCandidates:
 
     @property
     def is_exhaustive(self) -> bool:
-        """Whether every pose of every map was returned."""
+        """True if every pose of every map was returned."""
         return self.node_subsets is None and all(c.is_exhaustive for c in self.by_map.values())
 
     def cost_ratio(self, pose: FloatArray, radius: float, turn: float) -> float:

@@ -82,7 +82,7 @@ class Candidates:
 
     @property
     def is_exhaustive(self) -> bool:
-        """Whether every pose was returned."""
+        """True if every pose was returned."""
         return self.remaining_cost == np.inf and self.remaining_coarse_cost == np.inf
 
     def cost_ratio(self, pose: FloatArray, radius: float, turn: float) -> float:

@@ -43,7 +43,7 @@ class JoinedCandidates:
 
     @property
     def is_exhaustive(self) -> bool:
-        """Whether every pose was returned."""
+        """True if every pose was returned."""
         return all(view.candidates.is_exhaustive for view in self.views)
 
     def cost_ratio(self, pose: FloatArray, radius: float, turn: float) -> float:

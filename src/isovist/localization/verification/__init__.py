@@ -1,1 +1,1 @@
-"""Judge a pose or an answer: checks, complete searches and proofs."""
+"""Verification of poses and answers: checks, complete searches and proofs."""

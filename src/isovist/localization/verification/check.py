@@ -103,7 +103,7 @@ class Check:
 
     @property
     def moved(self) -> tuple[float, float] | None:
-        """How far the scan pulls the pose, in m and rad; `None` if nothing near fits."""
+        """Distance in m and rotation in rad to the fit; `None` if nothing near fits."""
         return None if self.fit is None else pose_gap(self.pose, self.fit.pose)
 
 

@@ -1,4 +1,4 @@
-"""Look once more at an answer: prove it, and try to refute a unique place."""
+"""Verify an answer: prove it, and try to refute a unique place by alternative scans."""
 
 from dataclasses import replace
 from time import perf_counter
@@ -19,23 +19,31 @@ from isovist.localization.settings import ProofSettings
 from isovist.localization.verification.proof import ONLY_2D, prove
 from isovist.sensing import ScanSequence, last_scan
 
-LISTED_S = 1.0
-"""Time of a complete search where nothing can be proved unique any more, in s."""
-PROVED = "A proof is of one map, got {} by name. Prove it on the map of the answer alone."
+AMBIGUOUS_BUDGET_S = 1.0
+"""Time limit in s of the proof of an answer that is not unique, which can only list places."""
+ONE_MAP = "`prove` needs a single map, got {} by name. Prove the answer on its own map alone."
 
 
 def check_proof(query: Query, *, prove: bool, budget_s: float | None) -> None:
-    """Raise an error unless the answer to a query can be proved as asked."""
+    """Raise an error if the answer to a query cannot be proved.
+
+    Args:
+        query: The query.
+        prove: Whether a proof is requested.
+        budget_s: Time limit of the proof in s.
+    """
     if budget_s is not None and not budget_s >= 0.0:
         raise InputError.about("budget_s", f"must be a time in s, 0 or more, got {budget_s:g}.")
     if budget_s is not None and not prove:
-        raise InputError.about("budget_s", "is the time of a proof; ask for one.", code="conflict")
+        raise InputError.about(
+            "budget_s", "limits the time of a proof; set `prove` too.", code="conflict"
+        )
     if prove and isinstance(query.space, MultiMap):
-        message = PROVED.format(len(query.space.names))
+        message = ONE_MAP.format(len(query.space.names))
         raise InputError(message, code="conflict", field="prove")
     if prove and isinstance(query.scan, ScanSequence):
         raise InputError(
-            "A proof is of one scan, got several. Prove the last one alone.",
+            "`prove` needs a single scan, got several. Prove the last one alone.",
             code="conflict",
             field="prove",
         )
@@ -44,12 +52,12 @@ def check_proof(query: Query, *, prove: bool, budget_s: float | None) -> None:
 
 
 def add_proof(query: Query, answer: Answer, budget_s: float | None) -> Answer:
-    """Return the answer with a proof.  Places that only the complete search finds are judged too.
+    """Return the answer with a proof; places that only the complete search finds are judged too.
 
     Args:
-        query: What was asked.
-        answer: What the search found; it stays as it is where it has no estimate.
-        budget_s: Time of the complete search, in s.
+        query: The query.
+        answer: The answer of the search; without an estimate there is nothing to prove.
+        budget_s: Time limit of the complete search in s.
     """
     if answer.best is None:
         return answer
@@ -60,26 +68,26 @@ def add_proof(query: Query, answer: Answer, budget_s: float | None) -> Answer:
     if budget_s is not None:
         limits = replace(limits, seconds=budget_s)
     elif answer.verdict is not Verdict.UNIQUE:
-        limits = replace(limits, seconds=LISTED_S)
-    findings = prove(space, scan, answer, query.region, query.settings, limits)
-    if len(findings.competitors):
+        limits = replace(limits, seconds=AMBIGUOUS_BUDGET_S)
+    result = prove(space, scan, answer, query.region, query.settings, limits)
+    if len(result.competitors):
         tilt = query.fits_tilt
         fitter = CandidateFitter(space, scan, query.settings, tilt, thorough=True)
-        new, _ = fitter.fit(findings.competitors)
-        listed = [(one.pose @ scan.T_robot_level).vector for one in answer.estimates]
-        poses = np.concatenate([np.stack(listed), new.poses])
-        fits = refit(space, new.beams, poses, query.settings, tilt=tilt)
-        again = decide(space, scan, inside(space, scan, query.region, fits), query.settings)
-        if answer.verdict is Verdict.UNIQUE or again.verdict is not Verdict.UNIQUE:
-            answer = replace(again, timing_ms=answer.timing_ms, trace=answer.trace)
-    spent = 1e3 * (perf_counter() - start)
-    timing = dict(answer.timing_ms) | {"prove": spent}
-    timing["total"] += spent
-    return replace(answer, proof=findings.proof, timing_ms=timing)
+        competitors, _ = fitter.fit(result.competitors)
+        sensors = [(e.pose @ scan.T_robot_level).vector for e in answer.estimates]
+        poses = np.concatenate([np.stack(sensors), competitors.poses])
+        fits = refit(space, competitors.beams, poses, query.settings, tilt=tilt)
+        decision = decide(space, scan, inside(space, scan, query.region, fits), query.settings)
+        if answer.verdict is Verdict.UNIQUE or decision.verdict is not Verdict.UNIQUE:
+            answer = replace(decision, timing_ms=answer.timing_ms, trace=answer.trace)
+    elapsed_ms = 1e3 * (perf_counter() - start)
+    timing = dict(answer.timing_ms) | {"prove": elapsed_ms}
+    timing["total"] += elapsed_ms
+    return replace(answer, proof=result.proof, timing_ms=timing)
 
 
 def try_alternative_scans(query: Query, answer: Answer) -> Answer:
-    """Return the answer; a unique place that fits better mirrored or rescaled is not unique."""
+    """Return the answer, not unique if the scan fits better mirrored or at another scale."""
     if answer.verdict is not Verdict.UNIQUE:
         return answer
     start = perf_counter()
@@ -90,7 +98,7 @@ def try_alternative_scans(query: Query, answer: Answer) -> Answer:
     if reason is not None:
         proof = None if answer.proof is None else replace(answer.proof, unique=False)
         answer = replace(demote(answer, (reason,), facts), proof=proof)
-    timing, spent = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
+    timing, elapsed_ms = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
     for step in ("judge", "total"):
-        timing[step] += spent
+        timing[step] += elapsed_ms
     return replace(answer, timing_ms=timing)
