@@ -156,9 +156,9 @@ def search_readings(query: Query, *, any_attitude: bool) -> tuple[Query, Answer]
 
     if any_attitude:
         level = partial(ask, leans=True, begun=None)
-        answer, scan, attitude = locate_in_any_attitude(space, query.scans, region, level, settings)
+        answer, scan, attitude = locate_in_any_attitude(query, level)
         return replace(query, scan=scan, attitude=attitude), answer
-    answer, scan = resolve_tilt(space, query.scans, query.fits_tilt, ask, look, settings)
+    answer, scan = resolve_tilt(query, ask, look)
     return replace(query, scan=scan), answer
 
 

@@ -14,7 +14,7 @@ from tests.support.worlds import FEW, TALL, tilt_between, untold
 
 import isovist as iv
 from isovist.evaluation import LocateOptions, measure, simulated_trials
-from isovist.localization import final_fit, resolve_tilt
+from isovist.localization import Query, final_fit, resolve_tilt
 from isovist.maps import close_floor
 from isovist.poses import swing
 from isovist.sensing import Placement, fit_ground, level_by_ground, up_directions
@@ -99,7 +99,7 @@ def test_an_attitude_is_taken_that_fits_better_and_is_known(
     def look(one, tilt):
         return SimpleNamespace(first=lambda: ask(one, tilt, None))
 
-    found, held = resolve_tilt(house_atlas(), scan, False, ask, look, USUAL)
+    found, held = resolve_tilt(Query(house_atlas(), scan, None, USUAL), ask, look)
     assert (held is scan) == (best != "turned")
     assert (found.best, found.reasons) == (answers[best].best, (iv.Reason(reason),))
     assert found.verdict == ("unique" if reason == "only_place" else "ambiguous")

@@ -20,14 +20,13 @@ from functools import lru_cache
 import numpy as np
 
 from isovist.arrays import FloatArray
-from isovist.atlas import SearchSpace
 from isovist.localization.answer import Estimate
 from isovist.localization.candidates.map_streams import find_candidates
-from isovist.localization.query.search_space import SearchRegion
+from isovist.localization.query.query import Query
 from isovist.localization.reasons import Facts, Reason
 from isovist.localization.scoring.coarse_to_fine import CandidateFitter
 from isovist.localization.settings import LocalizationSettings
-from isovist.sensing import ScanInput, ScanSequence
+from isovist.sensing import ScanSequence
 
 SCALE_FACTORS = (0.95, 1.05)
 """Sizes that every unique place must be compared with. Maps are right to about 2 %
@@ -44,35 +43,27 @@ def min_gains(settings: LocalizationSettings) -> tuple[float, float]:
     return settings.refuted[1], math.sqrt(settings.refuted[2])
 
 
-def find_better_alternative(
-    space: SearchSpace,
-    scan: ScanInput,
-    best: Estimate,
-    region: SearchRegion,
-    settings: LocalizationSettings,
-) -> tuple[Reason | None, Facts]:
+def find_better_alternative(query: Query, best: Estimate) -> tuple[Reason | None, Facts]:
     """Test whether the scan fits better at another size or mirrored.
 
     Args:
-        space: The map or maps.
-        scan: One scan, or a sequence of scans.
+        query: The scan, and where to search for it.
         best: The unique place.
-        region: Where the robot may be.
-        settings: How to search, to fit and to rate.
 
     Returns:
         Why the place is not unique, and the numbers for that reason; `None` if it is unique.
     """
+    space, settings = query.space, query.settings
     scale_gain, mirror_gain = min_gains(settings)
     is_mediocre = best.score < settings.poor[1]
     factors = (*SCALE_FACTORS, *WIDE_SCALE_FACTORS) if is_mediocre else SCALE_FACTORS
-    scores, _ = fit_rescaled(space, scan, factors, best, settings)
+    scores, _ = fit_rescaled(query, factors, best)
     for factor, score in zip(factors, scores.tolist(), strict=True):
         if score > best.score + scale_gain:
             return Reason.SCALE_FITS_BETTER, {"scale": factor}
     if is_mediocre:
-        mirrored, reduced = scan.mirrored(), with_smaller_search(settings)
-        candidates = find_candidates(space, mirrored, region, reduced).poses
+        mirrored, reduced = query.scans.mirrored(), with_smaller_search(settings)
+        candidates = find_candidates(space, mirrored, query.region, reduced).poses
         fits = CandidateFitter(space, mirrored, reduced).fit_best(candidates, 1)
         if len(fits) and fits.scores[0] > best.score + mirror_gain:
             return Reason.MIRROR_FITS_BETTER, {}
@@ -96,25 +87,20 @@ def with_smaller_search(
 
 
 def fit_rescaled(
-    space: SearchSpace,
-    scan: ScanInput,
-    factors: Sequence[float],
-    start: Estimate,
-    settings: LocalizationSettings,
+    query: Query, factors: Sequence[float], start: Estimate
 ) -> tuple[FloatArray, FloatArray]:
     """Fit a scan with its ranges multiplied by each of F factors.
 
     Args:
-        space: The map or maps.
-        scan: One scan, or a sequence of scans.
+        query: The scan, and the map or maps.
         factors: The factors of the ranges.
         start: The place to fit from.
-        settings: How to fit and to rate.
 
     Returns:
         Mean rating of a beam in nats, shape (F,), and poses of the level sensor frame in m and rad,
         shape (F, D).
     """
+    space, scan, settings = query.space, query.scans, query.settings
     poses = (start.pose @ scan.T_robot_level).vector[None]
     if isinstance(scan, ScanSequence):
         fits = [

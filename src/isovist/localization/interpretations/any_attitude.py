@@ -28,6 +28,7 @@ from isovist.localization.decision.rules import demote
 from isovist.localization.fitting.sequence_fit import rate
 from isovist.localization.interpretations.alternative_scans import with_smaller_search
 from isovist.localization.interpretations.levelling import MAX_ATTITUDE_STD, attitude_std
+from isovist.localization.query.query import Query
 from isovist.localization.query.scan_views import select_beams
 from isovist.localization.query.search_space import Regions, SearchRegion
 from isovist.localization.reasons import Facts, Reason
@@ -94,38 +95,30 @@ def check_attitude(space: SearchSpace, region: SearchRegion, motions: Sequence[A
         raise InputError(ATTITUDE_WITHOUT_HEADING, code="conflict", field="region")
 
 
-def locate_in_any_attitude(
-    space: SearchSpace,
-    scan: ScanInput,
-    region: SearchRegion,
-    locate: Locate,
-    settings: LocalizationSettings,
-) -> tuple[Answer, ScanInput, Pose3]:
+def locate_in_any_attitude(query: Query, locate: Locate) -> tuple[Answer, ScanInput, Pose3]:
     """Locate a scan whose roll and pitch are not known.
 
     Args:
-        space: The 3D map or maps.
-        scan: One scan, or a sequence of scans. The roll and pitch that it states are ignored.
-        region: Where the robot may be.
+        query: A scan and a 3D map. The roll and pitch that the scan states are ignored.
         locate: Locates the scan of a level robot, and fits roll and pitch.
-        settings: How to search and to decide.
 
     Returns:
         The answer for the level robot, its scan, and A of (1).
     """
     start = perf_counter()
-    last = last_scan(scan)
+    last = last_scan(query.scans)
     assert isinstance(last, CloudScan)  # as the map is 3D
-    answer, best = _locate_best(space, scan, region, up_directions(last), locate, settings)
+    answer, best = _locate_best(query, up_directions(last), locate)
     if answer.verdict is Verdict.LOST:
-        directions = all_up_directions()
-        second = _locate_best(space, scan, region, directions, locate, settings)
+        second = _locate_best(query, all_up_directions(), locate)
         if _score(second[0]) > _score(answer):
             answer, best = second
     timing, total = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
     timing["search"] += total - timing["total"]
     answer = replace(answer, timing_ms=timing | {"total": total})
-    return (answer, scan, Pose3()) if best is None else (answer, best.scan, best.tilt)
+    if best is None:
+        return answer, query.scans, Pose3()
+    return answer, best.scan, best.tilt
 
 
 def all_up_directions() -> FloatArray:
@@ -148,15 +141,10 @@ def _transform(estimate: Estimate, offset: Pose3) -> Estimate:
 
 
 def _locate_best(
-    space: SearchSpace,
-    scan: ScanInput,
-    region: SearchRegion,
-    directions: FloatArray,
-    locate: Locate,
-    settings: LocalizationSettings,
+    query: Query, directions: FloatArray, locate: Locate
 ) -> tuple[Answer, AttitudeHypothesis | None]:
     """Return the answer with the best up direction, in the frame of its level robot."""
-    hypotheses = attitude_hypotheses(space, scan, region, directions, settings)
+    hypotheses = attitude_hypotheses(query, directions)
     if not hypotheses:
         timing = dict.fromkeys(TIMING_STEPS, 0.0)
         return Answer(Verdict.LOST, (Reason.NO_CANDIDATES,), (), timing), None
@@ -168,56 +156,42 @@ def _locate_best(
         for other, part in others
         for estimate in other.estimates
     ]
-    competitors = _distinct(competitors, answer.estimates, settings)
+    competitors = _distinct(competitors, answer.estimates, query.settings)
     unsearched = max(0, len(hypotheses) - MAX_ATTITUDES)
     if answer.best is not None:
-        answer = _compare_attitudes(space, answer, best, competitors, unsearched, settings)
+        answer = _compare_attitudes(query, answer, best, competitors, unsearched)
     return answer, best
 
 
-def attitude_hypotheses(
-    space: SearchSpace,
-    scan: ScanInput,
-    region: SearchRegion,
-    directions: FloatArray,
-    settings: LocalizationSettings,
-) -> list[AttitudeHypothesis]:
+def attitude_hypotheses(query: Query, directions: FloatArray) -> list[AttitudeHypothesis]:
     """Search briefly with each up direction, and keep those that the best does not rule out.
 
     Args:
-        space: The 3D map or maps.
-        scan: One scan, or a sequence of scans.
-        region: Where the robot may be.
+        query: A scan and a 3D map.
         directions: Directions that may be up, in the frame of the sensor, shape (n, 3).
-        settings: How to search and to compare.
 
     Returns:
         The hypotheses, best first; none if the scan fits nowhere.
     """
-    trials = (_attitude_hypothesis(space, scan, region, up, settings) for up in directions)
+    trials = (_attitude_hypothesis(query, up) for up in directions)
     distinct: list[AttitudeHypothesis] = []
     for trial in sorted((part for part in trials if part is not None), key=lambda p: -p.score):
-        if not any(_is_same_pose(trial.pose, part.pose, settings) for part in distinct):
+        if not any(_is_same_pose(trial.pose, part.pose, query.settings) for part in distinct):
             distinct.append(trial)
     if not distinct:
         return []
-    fits = _rate_poses(space, distinct[0], [part.pose for part in distinct], settings)
-    is_out = _refuted(space, fits, settings)
+    fits = _rate_poses(query, distinct[0], [part.pose for part in distinct])
+    is_out = _refuted(query, fits)
     others = zip(distinct[1:], is_out, strict=True)
     return [distinct[0], *(part for part, out in others if not out)]
 
 
-def _attitude_hypothesis(
-    space: SearchSpace,
-    scan: ScanInput,
-    region: SearchRegion,
-    up: FloatArray,
-    settings: LocalizationSettings,
-) -> AttitudeHypothesis | None:
+def _attitude_hypothesis(query: Query, up: FloatArray) -> AttitudeHypothesis | None:
     """Search briefly with one up direction in the frame of the sensor, shape (3,)."""
+    space, scan = query.space, query.scans
     level, tilt = _as_level_scan(scan, last_scan(scan).T_robot_sensor.rotation @ up)
-    reduced = with_smaller_search(settings)
-    candidates = find_candidates(space, level, region, reduced).poses
+    reduced = with_smaller_search(query.settings)
+    candidates = find_candidates(space, level, query.region, reduced).poses
     fitter = CandidateFitter(space, level, reduced, tilt=True, thorough=True)
     fits = fitter.fit_best(candidates, 1)
     if len(fits) == 0:
@@ -253,23 +227,19 @@ def levelling_tilt(up: FloatArray) -> Pose3:
     return Pose3(roll=float(np.arctan2(up[1], up[2])), pitch=float(pitch))
 
 
-def _rate_poses(
-    space: SearchSpace,
-    hypothesis: AttitudeHypothesis,
-    robots: Iterable[Pose3],
-    settings: LocalizationSettings,
-) -> Fits:
+def _rate_poses(query: Query, hypothesis: AttitudeHypothesis, robots: Iterable[Pose3]) -> Fits:
     """Rate the beams of one hypothesis at poses of the robot in any attitude."""
+    space, settings = query.space, query.settings
     beams = select_beams(space, hypothesis.scan, settings.beams[1], settings.block)
     poses = np.stack([hypothesis.sensor(robot) for robot in robots])
     fit = Fit(poses, np.zeros((len(poses), 6, 6)), *np.zeros((2, len(poses))))
     return Fits(fit, beams, *rate(space, beams, poses, settings))
 
 
-def _refuted(space: SearchSpace, fits: Fits, settings: LocalizationSettings) -> BoolArray:
+def _refuted(query: Query, fits: Fits) -> BoolArray:
     """Return which poses after the first are ruled out, shape (K - 1,)."""
-    groups = group_ratings(allow_for_removed_walls(space, fits, settings))
-    return is_refuted(groups, fits.scores, float(fits.inliers[0]), settings)
+    groups = group_ratings(allow_for_removed_walls(query.space, fits, query.settings))
+    return is_refuted(groups, fits.scores, float(fits.inliers[0]), query.settings)
 
 
 def _distinct(
@@ -287,30 +257,28 @@ def _distinct(
 
 
 def _compare_attitudes(
-    space: SearchSpace,
+    query: Query,
     answer: Answer,
     hypothesis: AttitudeHypothesis,
     competitors: Sequence[Estimate],
     unsearched: int,
-    settings: LocalizationSettings,
 ) -> Answer:
     """Compare an answer with the places in other attitudes.
 
     Args:
-        space: The 3D map or maps.
+        query: A scan and a 3D map.
         answer: The answer with the best hypothesis, with at least one estimate.
         hypothesis: That hypothesis.
         competitors: Estimates with other hypotheses, in the frame of its level robot.
         unsearched: Number of further hypotheses that had only a short search.
-        settings: How to compare.
     """
-    first = answer.estimates[0]
+    first, settings = answer.estimates[0], query.settings
     if competitors:
         poses = [estimate.pose @ hypothesis.tilt for estimate in (first, *competitors)]
-        fits = _rate_poses(space, hypothesis, poses, settings)
-        is_out = _refuted(space, fits, settings)
+        fits = _rate_poses(query, hypothesis, poses)
+        is_out = _refuted(query, fits)
         unsearched += int((~is_out).sum())
-        likelihoods = adjusted_log_likelihoods(space, fits, settings)
+        likelihoods = adjusted_log_likelihoods(query.space, fits, settings)
         gains = settings.sure[0] * (likelihoods[1:] - likelihoods[0])
         chances = first.probability * np.exp(gains)
         total = 1.0 + float(chances.sum())

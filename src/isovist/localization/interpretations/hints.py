@@ -15,17 +15,17 @@ import numpy as np
 from isovist.atlas import AnyScan, MultiMap, SearchSpace
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.candidates.map_selection import maps_of_answer
-from isovist.localization.decision.search_loop import attempt
+from isovist.localization.decision.search_loop import Search
 from isovist.localization.interpretations.alternative_scans import (
     SCALE_FACTORS,
     WIDE_SCALE_FACTORS,
     fit_rescaled,
     min_gains,
 )
+from isovist.localization.query.query import Query
 from isovist.localization.query.search_space import (
     AnyMaps,
     AnyRegion,
-    SearchRegion,
     search_region,
     search_space_of,
     to_map_frame,
@@ -86,43 +86,40 @@ def hints(
     if answer.verdict is Verdict.UNIQUE:
         return ()
     options = checked_settings(LocalizationSettings, settings)
-    scans, target = join_scans(scan, motions), search_space_of(space)
-    allowed = search_region(target, region)
-    if allowed is None:
+    target = search_space_of(space)
+    query = Query(target, join_scans(scan, motions), search_region(target, region), options)
+    if query.region is None:
         part = maps_of_answer(target, answer)
         if part is None:
             return ()
-        target = part
+        query = replace(query, space=part)
     score = -math.inf if answer.best is None else answer.best.score
     scale_gain, mirror_gain = min_gains(options)
     changes = []
-    place = _locate_unique(target, scans.mirrored(), allowed, options)
+    place = _locate_unique(query, query.scans.mirrored())
     if place is not None and place.score > score + mirror_gain:
-        changes.append(_hint("mirror", 1.0, place, target))
-    scaled = _best_scale(target, scans, allowed, options)
+        changes.append(_hint("mirror", 1.0, place, query.space))
+    scaled = _best_scale(query)
     if scaled is not None and scaled[1].score > score + scale_gain:
-        changes.append(_hint("scale", *scaled, target))
+        changes.append(_hint("scale", *scaled, query.space))
     return tuple(sorted(changes, key=lambda hint: -hint.score))
 
 
-def _locate_unique(
-    space: SearchSpace, scan: ScanInput, region: SearchRegion, settings: LocalizationSettings
-) -> Estimate | None:
-    """Return the unique place of a scan after a short search, if it has one."""
-    in_range = scan.within(space.diagonal)
+def _locate_unique(query: Query, scan: ScanInput) -> Estimate | None:
+    """Return the unique place of another scan after a short search, if it has one."""
+    in_range = scan.within(query.space.diagonal)
     if in_range is None:
         return None
-    answer = attempt(space, in_range, region, settings)
+    answer = Search(replace(query, scan=in_range)).first()
     return answer.best if answer.verdict is Verdict.UNIQUE else None
 
 
-def _best_scale(
-    space: SearchSpace, scan: ScanInput, region: SearchRegion, settings: LocalizationSettings
-) -> tuple[float, Estimate] | None:
+def _best_scale(query: Query) -> tuple[float, Estimate] | None:
     """Return the factor of the ranges with which the scan fits best, and its unique place."""
-    is_far = float(np.median(scan.distances)) > space.diagonal
+    scan = query.scans
+    is_far = float(np.median(scan.distances)) > query.space.diagonal
     places = {
-        factor: _locate_unique(space, scan.scaled(factor), region, settings)
+        factor: _locate_unique(query, scan.scaled(factor))
         for factor in ((MILLIMETRE,) if is_far else FACTORS)
     }
     unique = [(factor, place) for factor, place in places.items() if place is not None]
@@ -131,21 +128,15 @@ def _best_scale(
     factor, place = max(unique, key=lambda pair: pair[1].score)
     if factor == MILLIMETRE:
         return factor, place
-    return _refine_factor(space, scan, factor, place, settings)
+    return _refine_factor(query, factor, place)
 
 
-def _refine_factor(
-    space: SearchSpace,
-    scan: ScanInput,
-    factor: float,
-    place: Estimate,
-    settings: LocalizationSettings,
-) -> tuple[float, Estimate]:
+def _refine_factor(query: Query, factor: float, place: Estimate) -> tuple[float, Estimate]:
     """Return the factor near a given one that fits best around a place, and that fit."""
     factors = (factor * FACTOR_STEPS).tolist()
-    scores, poses = fit_rescaled(space, scan, factors, place, settings)
+    scores, poses = fit_rescaled(query, factors, place)
     k = int(scores.argmax())
-    pose = (space.lift(poses) @ scan.T_level_robot)[k]
+    pose = (query.space.lift(poses) @ query.scans.T_level_robot)[k]
     return factors[k], replace(place, pose=pose, score=float(scores[k]))
 
 

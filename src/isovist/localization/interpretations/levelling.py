@@ -16,7 +16,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from isovist.atlas import SearchSpace
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.decision.rules import demote
 from isovist.localization.decision.search_loop import Search
@@ -26,6 +25,7 @@ from isovist.localization.fitting.final_fit import (
     final_fit_cost,
     local_map_of,
 )
+from isovist.localization.query.query import Query
 from isovist.localization.reasons import Reason
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose3
@@ -54,28 +54,22 @@ scans of a real building, in all on streets, and in one of thirty in a room of c
 
 
 def resolve_tilt(
-    space: SearchSpace,
-    scan: ScanInput,
-    tilt: bool,
+    query: Query,
     run: Callable[[ScanInput, bool, Search | None], Answer],
     begin: Callable[[ScanInput, bool], Search],
-    settings: LocalizationSettings,
 ) -> tuple[Answer, ScanInput]:
     """Locate a scan as it is or levelled, whichever fits better.
 
     Args:
-        space: The map or maps.
-        scan: One scan, or a sequence of scans. Only 3D scans can lean.
-        tilt: Whether to fit roll and pitch in any case.
+        query: The scan, and where to search for it. Only 3D scans can lean.
         run: Locates a scan: whether to fit roll and pitch, and a search that was begun, if any.
         begin: Begins a search for a scan: whether to fit roll and pitch.
-        settings: How to fit and to compare.
 
     Returns:
         The answer, and the scan as it was searched for it.
     """
-    last = last_scan(scan)
-    if tilt:
+    scan, settings, last = query.scans, query.settings, last_scan(query.scans)
+    if query.fits_tilt:
         return _require_attitude(run(scan, True, None)), scan
     if not isinstance(last, CloudScan):
         return run(scan, False, None), scan
@@ -95,7 +89,7 @@ def resolve_tilt(
         and _lean(level.best, last) > MIN_LEAN
     ):
         return _with_lean(_require_attitude(level), last), levelled
-    if answer.best is not None and _leans_significantly(space, scan, answer.best, settings):
+    if answer.best is not None and _leans_significantly(query, answer.best):
         leaning = run(scan, True, None)
         if _fits_better(leaning, answer, settings):
             return _with_lean(_require_attitude(leaning), last), scan
@@ -159,13 +153,12 @@ def _lean(best: Estimate | None, scan: CloudScan) -> float:
     return float(np.arccos(np.clip(up, -1.0, 1.0)))
 
 
-def _leans_significantly(
-    space: SearchSpace, scan: ScanInput, best: Estimate, settings: LocalizationSettings
-) -> bool:
+def _leans_significantly(query: Query, best: Estimate) -> bool:
     """Fit the best place once more, and return whether it leans by more than it may.
 
     Of a sequence, the scan with the most returns is fitted, as the last may be almost blind.
     """
+    scan, settings = query.scans, query.settings
     part, pose = last_scan(scan), best.pose
     if isinstance(scan, ScanSequence):
         k = int(
@@ -173,7 +166,7 @@ def _leans_significantly(
         )
         part, pose = scan.scans[k], pose @ Pose3.lifted(scan.robot_poses[k])
     assert isinstance(part, CloudScan)
-    atlas, local = local_map_of(space, replace(best, pose=pose))
+    atlas, local = local_map_of(query.space, replace(best, pose=pose))
     start = np.atleast_2d((local.pose @ part.T_robot_level).vector)
     fit, spreads = final_fit(atlas, part, start, atlas.fitted(True), settings)
     tilt, spread = fit.poses[0, 4:], spreads[0, 4:, 4:]

@@ -92,9 +92,7 @@ def try_alternative_scans(query: Query, answer: Answer) -> Answer:
         return answer
     start = perf_counter()
     assert answer.best is not None
-    reason, facts = find_better_alternative(
-        query.space, query.scans, answer.best, query.region, query.settings
-    )
+    reason, facts = find_better_alternative(query, answer.best)
     if reason is not None:
         proof = None if answer.proof is None else replace(answer.proof, unique=False)
         answer = replace(demote(answer, (reason,), facts), proof=proof)

@@ -9,6 +9,7 @@ from isovist.atlas import AnyScan
 from isovist.localization import (
     MAX_ATTITUDES,
     AttitudeHypothesis,
+    Query,
     SearchRegion,
     all_up_directions,
     as_level_robot,
@@ -87,7 +88,8 @@ class AttitudeSearch:
     def _rated(
         self, scan: CloudScan, ups: FloatArray, region: SearchRegion
     ) -> list[AttitudeHypothesis]:
-        return attitude_hypotheses(self.level.space, scan, region, ups, self.level.localization)
+        query = Query(self.level.space, scan, region, self.level.localization)
+        return attitude_hypotheses(query, ups)
 
 
 def _best_score(hypotheses: list[AttitudeHypothesis]) -> float:
