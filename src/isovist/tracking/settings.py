@@ -177,8 +177,8 @@ class RelocalizationSettings(Settings):
         max_inconsistent_scans: Number of inconsistent scans in a row after which the drive so far
             is forgotten.
         typical_weight: Weight of the present scan in the typical mean rating.
-        doubt_margins: Number of minimum leads by which a scan must fall below the typical rating
-            to be compared with the result of a search.
+        doubt_margins: Number of minimum leads (`refuted` of `LocalizationSettings`) by which a scan
+            must fall below the typical rating to be compared with the result of a search.
         slip_m: Maximum distance by which odometry slips between two scans.
         slip_rad: Maximum rotation by which odometry slips between two scans.
     """
@@ -193,7 +193,7 @@ class RelocalizationSettings(Settings):
     )  # fmt: skip
     doubt_margins: float = setting(
         2.0, unit="1", range=(0.0, 1e6),
-        evidence="so it is for 1 update in 12 on intel, and 1 in 5 on fr079; not varied",
+        evidence="1 update in 12 on intel and 1 in 5 on fr079 are compared; not varied",
         raises="fewer searches, and a wrong place is noticed later",
     )  # fmt: skip
     slip_m: float = setting(
@@ -229,7 +229,7 @@ class MotionSettings(Settings):
     )  # fmt: skip
     yaw_candidates: int = setting(
         16, unit="1", range=(1, 10**4), evidence="not varied",
-        raises="finer rotations of the level frame",
+        raises="finer rotations of the level frame, with more work",
     )  # fmt: skip
 
 
