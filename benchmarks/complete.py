@@ -136,8 +136,8 @@ def brute_force(
     """Boxes of the last round that survive, with all they came from, by where beams end."""
     unit, model = atlas.world.resolution, atlas.model(USUAL.model)
     sigma, longest, hits, short, nearest, random, beyond, fading, slack, share = model
-    ceilings = UpperBoundMap.of(atlas)
-    codes, pad, free = ceilings.codes, ceilings.padding, ceilings.free
+    bound_map = UpperBoundMap.of(atlas)
+    codes, pad, free = bound_map.codes, bound_map.padding, bound_map.free
     z = np.hypot(*beams.ends.T)
     size, turns = settings.first(unit)
 

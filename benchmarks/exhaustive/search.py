@@ -108,11 +108,11 @@ def boxes(
         Middle (x, y, yaw) and half the width of each, in cells and rad, and the most that it may be
         worth in nats, highest first, shape (n, 6); `None` when there are too many.
     """
-    ceilings, unit = UpperBoundMap.of(atlas), atlas.world.resolution
+    bound_map, unit = UpperBoundMap.of(atlas), atlas.world.resolution
     model, z = atlas.model(settings.model), np.hypot(*beams.ends.T)
     size, turns = sizes.first(unit)
     cells, heads, order, share = (
-        ceilings.free_squares(size).astype(np.int64),
+        bound_map.free_squares(size).astype(np.int64),
         np.arange(turns),
         None,
         1,
@@ -123,27 +123,29 @@ def boxes(
         budget = (most - floor) * UNITS
         if budget < 0.0:
             return np.empty((0, 6))
-        told = SearchLevel(ceilings, beams.ends / unit, width, 2.0 * turn, tables, budget)
+        level = SearchLevel(bound_map, beams.ends / unit, width, 2.0 * turn, tables, budget)
         if order is None:
-            order = told.beam_order(cells, heads)
-            alive = told.bound_all(cells, heads, order)
+            order = level.beam_order(cells, heads)
+            bounded = level.bound_all(cells, heads, order)
         else:
-            alive = told.bound_boxes(cells, heads, order)
-        if len(alive.cells) == 0:
+            bounded = level.bound_boxes(cells, heads, order)
+        if len(bounded.cells) == 0:
             return np.empty((0, 6))
-        many = 8 * len(alive.cells) > sizes.most
+        many = 8 * len(bounded.cells) > sizes.most
         if width * unit <= (2.0 if many else 1.0) * sizes.finest:
             break
         if many:
             return None
         size, share, turns = (size // 2, 1, 2 * turns) if size > 1 else (1, 2 * share, 2 * turns)
-        cells, heads = split_boxes(alive.cells, alive.headings, halves_headings=True, parts=share)
+        cells, heads = split_boxes(
+            bounded.cells, bounded.headings, halves_headings=True, parts=share
+        )
         if share == 1:
-            held = ceilings.has_free_cell(cells, size)
-            cells, heads = cells[held], heads[held]
-    n = len(alive.cells)
+            is_free = bound_map.has_free_cell(cells, size)
+            cells, heads = cells[is_free], heads[is_free]
+    n = len(bounded.cells)
     rows = np.column_stack(
-        [(alive.cells + 0.5) * width, (alive.headings + 0.5) * 2.0 * turn,
-         np.full(n, 0.5 * width), np.full(n, turn), most - alive.deficits / UNITS]
+        [(bounded.cells + 0.5) * width, (bounded.headings + 0.5) * 2.0 * turn,
+         np.full(n, 0.5 * width), np.full(n, turn), most - bounded.deficits / UNITS]
     )  # fmt: skip
     return np.asarray(rows[np.argsort(-rows[:, 5], kind="stable")])

@@ -1,19 +1,18 @@
 """Sites of tests are small, and much is done on large ones alone: what counts as large, or many."""
 
 LIMITS = {
-    "floors": ["candidates.lower_bounds.MIN_BOUNDED_NODES"],
+    "bounds": ["candidates.lower_bounds.MIN_BOUNDED_NODES"],
     "large": ["candidates.lower_bounds.LARGE_ATLAS_NODES"],
     "maps": ["candidates.map_selection.MAX_UNSELECTED_MAPS"],
     "first": ["candidates.map_selection.FIRST_MAPS"],
     "rated": ["candidates.map_selection.RATED_BATCH"],
     "margin": ["candidates.map_selection.MIN_MARGIN"],
     "ways": ["interpretations.any_attitude.ALL_ROUND"],
-    "glimpsed": ["candidates.coarse_search.SHORTLIST_SIZE"],
+    "shortlist": ["candidates.coarse_search.SHORTLIST_SIZE"],
 }
-"""By what is counted: nodes for which floors pay, nodes of a large site, maps of a library that are
-all looked at, maps that are looked at first, maps that are rated at a time,
-the margin that ends this, ways up that are tried
-all round, and places of a glance that are compared.
+"""By what is counted: nodes for which lower bounds pay, nodes of a large site, maps of a library that
+are all searched, maps that are searched first, maps that are rated at a time, the margin that ends
+this, ways up that are tried all round, and poses that a coarse search compares.
 """
 
 

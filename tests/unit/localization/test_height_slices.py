@@ -1,4 +1,4 @@
-"""The second door of the search in space: walls by height above the ground."""
+"""The search of 3D maps by the heights at which walls stand."""
 
 import numpy as np
 import pytest
@@ -106,7 +106,7 @@ def test_the_right_place_is_among_the_first_on_a_street_where_descriptors_miss_i
     assert missed > 0
 
 
-def test_a_prior_holds_for_both_doors(town):
+def test_a_region_holds_for_height_slices(town):
     quarter, atlas = town
     truth, scan = next(quarter.asks(1, FEW))
     flat, _ = level_by_ground(scan)
@@ -117,7 +117,7 @@ def test_a_prior_holds_for_both_doors(town):
     assert len(height_slice_candidates(atlas, flat, nowhere, USUAL).poses) == 0
 
 
-def test_the_best_lead_of_the_two_doors_counts_and_only_descriptors_where_nothing_stands_out():
+def test_the_best_ratio_of_both_searches_counts_and_only_descriptors_if_nothing_is_high():
     truth, atlas = at(5.0, 0.0, 0.7), house_atlas()
     scan = LIDAR.scan(house(), truth, np.random.default_rng(0))
     both = sought(atlas, scan, thorough=True)
@@ -145,7 +145,7 @@ def test_no_box_costs_more_than_one_of_its_halves(high_beams):
         assert all(c >= known[tuple(box // 2)] for box, c in zip(boxes, costs, strict=True))
 
 
-def test_rivals_are_all_the_places_that_may_explain_a_scan_as_well(town):
+def test_competitors_are_all_the_places_that_may_explain_a_scan_as_well(town):
     quarter, atlas = town
     for truth, scan in quarter.asks(3, FEW):
         flat, _ = level_by_ground(scan)
@@ -160,7 +160,7 @@ def test_rivals_are_all_the_places_that_may_explain_a_scan_as_well(town):
         assert competitors_of(atlas, flat, None, USUAL, far[None]).cost_ratio(far, 1.5, 0.3) == 0.0
 
 
-def test_a_twin_is_a_rival():
+def test_a_twin_is_a_competitor():
     """Two houses alike stand side by side."""
     cells, truth = house().cells, at(5.0, 0.0, 0.7)
     twice = np.concatenate([cells, cells], axis=1)

@@ -89,17 +89,17 @@ def test_a_limit_of_maps_is_checked_and_kept(shelf):
 
 
 @BOTH
-def test_floors_of_maps_are_below_what_their_nodes_cost(site, shelf):
+def test_lower_bounds_of_maps_are_below_what_their_nodes_cost(site, shelf):
     library = shelf(site)
     window = site.atlas.window(
         site.look(site.places[0]), USUAL.seen_share[site.atlas.dimension - 2]
     )
-    under = CoarseBounds.of(library).bound_costs(window, USUAL.short)
-    for name, floors in zip(library, under, strict=True):
+    bounds = CoarseBounds.of(library).bound_costs(window, USUAL.short)
+    for name, costs_below in zip(library, bounds, strict=True):
         F = library[name].descriptors
         costs, _ = best_headings(F, np.arange(len(F)), window.rough, 1, USUAL.short)
-        assert floors.shape == (len(F),)
-        assert (floors <= costs[:, 0]).all()
+        assert costs_below.shape == (len(F),)
+        assert (costs_below <= costs[:, 0]).all()
 
 
 @pytest.mark.parametrize(("rated", "margin"), [(32, 0.3), (2, 0.0), (2, np.inf)])

@@ -31,7 +31,7 @@ NEVER = 10**9
 @pytest.fixture(autouse=True)
 def _every_size(monkeypatch):
     """Bounds are used on small sites, too."""
-    count_as_large(monkeypatch, floors=0)
+    count_as_large(monkeypatch, bounds=0)
 
 
 def window_of(site, place, scan=None):
@@ -66,7 +66,7 @@ def everywhere(atlas, scan, settings, is_full):
 @BOTH
 def test_the_candidates_are_those_of_trying_every_node(site, is_full, floors, monkeypatch):
     """And it is known what was left out."""
-    count_as_large(monkeypatch, floors=floors)
+    count_as_large(monkeypatch, bounds=floors)
     for place in site.places:
         scan, atlas = site.look(place), site.atlas
         found = candidates(atlas, scan, FEW, is_full=is_full)
@@ -90,7 +90,7 @@ def test_a_search_that_goes_on_has_the_candidates_of_one_that_begins_anew(
     site, floors, monkeypatch
 ):
     """The candidates of a smaller count come first, and the bound never falls."""
-    count_as_large(monkeypatch, floors=floors)
+    count_as_large(monkeypatch, bounds=floors)
     for place in site.places:
         scan, bound = site.look(place), 0.0
         nodes = NodeSearch(site.atlas, scan, None, FEW)
@@ -106,11 +106,11 @@ def test_a_search_that_goes_on_has_the_candidates_of_one_that_begins_anew(
 
 
 @BOTH
-def test_a_glance_finds_what_it_finds_with_every_node_tried(site, monkeypatch):
+def test_a_coarse_search_finds_what_it_finds_with_every_node_tried(site, monkeypatch):
     for place in site.places:
         scan, found = site.look(place), []
         for large in (0, NEVER):
-            count_as_large(monkeypatch, floors=large, glimpsed=40)
+            count_as_large(monkeypatch, bounds=large, shortlist=40)
             found.append(coarse_candidates(site.atlas, scan, USUAL))
         np.testing.assert_array_equal(*found)
 
@@ -123,7 +123,7 @@ def test_what_other_maps_have_cheaper_is_not_tried_and_the_candidates_stay(site,
     for place in site.places:
         scan, found = site.look(place), []
         for large in (0, NEVER):
-            count_as_large(monkeypatch, floors=large)
+            count_as_large(monkeypatch, bounds=large)
             found.append(sought(maps, scan, FEW, thorough=True))
         np.testing.assert_array_equal(found[0].poses, found[1].poses)
         leads = [one.cost_ratio(found[0].poses[0], 0.4, 0.2) for one in found]
@@ -198,20 +198,20 @@ def noise():
         *((None, short, 0.0) for short in (0.02, 0.25, 3.0)),
     ],
 )
-def test_a_floor_lies_under_the_cost_and_not_far(of, short, tight):
+def test_a_lower_bound_lies_under_the_cost_and_not_far(of, short, tight):
     """Whatever the settings, and where channels are unknown."""
     atlas, window = noise() if of is None else (of.atlas, window_of(of, of.places[0]))
     some = np.arange(atlas.settings.channels * PHASES) % 3 != 0
     every = np.arange(len(atlas.nodes))
     costs, _ = best_headings(atlas.descriptors, every, window, 1, short, some)
-    floors = LowerBounds.of(atlas).bound_costs(window, some, short)
-    assert (floors <= costs[:, 0]).all()
-    assert np.median(floors / costs[:, 0]) > tight
+    bounds = LowerBounds.of(atlas).bound_costs(window, some, short)
+    assert (bounds <= costs[:, 0]).all()
+    assert np.median(bounds / costs[:, 0]) > tight
 
 
 @pytest.mark.parametrize("every", [1, 3])
 @BOTH
-def test_floors_of_some_nodes_or_asked_twice_are_those_of_all(site, every, monkeypatch):
+def test_lower_bounds_of_some_nodes_or_asked_twice_are_those_of_all(site, every, monkeypatch):
     count_as_large(monkeypatch, large=0)
     windows = [window_of(site, place) for place in site.places[:2]]
     allowed = np.arange(site.atlas.descriptors.shape[2] * PHASES) % 5 != 1
@@ -256,9 +256,9 @@ def test_answers_on_a_large_site_are_those_on_a_small_one(site, ask, monkeypatch
         scan, atlas = site.look(site.lonely, world=site.twins, seed=6), site.twin_atlas
     elif ask == "elsewhere":
         scan = site.elsewhere()
-    count_as_large(monkeypatch, floors=NEVER)
+    count_as_large(monkeypatch, bounds=NEVER)
     small = iv.locate(atlas, scan, **how)
-    count_as_large(monkeypatch, floors=0, large=0)
+    count_as_large(monkeypatch, bounds=0, large=0)
     large = iv.locate(atlas, scan, **how)
     assert (large.verdict, large.reasons, large.map) == (small.verdict, small.reasons, small.map)
     if ask == "twins":

@@ -146,10 +146,10 @@ def check(
         )
     site = search_space_of(space)
     claim = read_claim(site, scan, pose, covariance, map)
-    chosen = checked_settings(LocalizationSettings, settings)
+    settings = checked_settings(LocalizationSettings, settings)
     if not thorough:
-        beta, none, least = chosen.sure
-        chosen = replace(chosen, sure=(beta, none, max(least, MIN_PROBABILITY)))
+        beta, none, least = settings.sure
+        settings = replace(settings, sure=(beta, none, max(least, MIN_PROBABILITY)))
     frame, scan_in_range = frame_of(scan), scan.within(site.diagonal)
     if scan_in_range is None:
         reasons = (Reason.OUTSIDE_MAP,)
@@ -159,9 +159,9 @@ def check(
     start = perf_counter()
     is_short = isinstance(site, Atlas) and site.dimension == 2 and not thorough
     with single_threaded() if is_short else nullcontext():
-        result, stated = _PoseCheck(site, scan_in_range, claim, chosen, thorough).run()
+        result, stated = _PoseCheck(site, scan_in_range, claim, settings, thorough).run()
     return Check(
-        result.verdict, result.reasons, pose, result.fit, result.rivals[: chosen.listed],
+        result.verdict, result.reasons, pose, result.fit, result.rivals[: settings.listed],
         float(stated.inliers[0]), float(stated.scores[0]),
         {"total": 1e3 * (perf_counter() - start)}, frame, claim.map, result.facts,
     )  # fmt: skip
