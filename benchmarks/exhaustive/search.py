@@ -1,7 +1,7 @@
 """Every pose of a map whose worth by the judge's formula reaches a floor: none can be missed.
 
 With w_i = 1 / (blocks of the column of beam i × beams of its block), what a scan of m beams and C
-columns is worth from a pose, `judge` (1), is a weighted sum over its beams,
+columns is worth from a pose, `decide` (1), is a weighted sum over its beams,
 
     L = Σ_i w_i ℓ_i + κ C (e − u),        Σ_i w_i = C,                                      (1)
 
@@ -51,7 +51,7 @@ class Worth:
 
     @classmethod
     def of_judge(cls, beams: Beams, settings: LocalizationSettings) -> "Worth":
-        """L of `judge` (1)."""
+        """L of `decide` (1)."""
         block, column = beams.block_of, beams.column_of
         blocks = np.diff(beams.columns, append=beams.blocks)
         weights = 1.0 / (np.bincount(block)[block] * blocks[column])

@@ -4,7 +4,7 @@ Of a map of the plane all free space and all headings are searched (`everywhere`
 as much as the best place, less what no longer counts, is fitted and rated by ray casting as places
 of `locate` are, with nothing left out.  Brute force calls the best place unique by its ratings:
 
-- its probability, `judge` (2), over all places and "none of these" is at least p_min:
+- its probability, `decide` (2), over all places and "none of these" is at least p_min:
   this counts ratings by witnesses, the share of beams that are explained, and unknown space (1);
 - no other place comes within d_min of its mean rating, the second half of (4);
 - its mean rating is that of a place at all (`poor`).
@@ -12,7 +12,7 @@ of `locate` are, with nothing left out.  Brute force calls the best place unique
 It has none of the cautions of `locate`: no agreement of the witnesses (the first half of (4)), no
 least number of them, no limit on how loosely the fit holds (where a place can slide by more than
 `same` the poses along it are places of their own), no lead over what was not looked at, no first
-look that a closer one must agree with, no mirrored scan and no other sizes (`twists`).
+look that a closer one must agree with, no mirrored scan and no other sizes (`alternative_scans`).
 
 Places whose chance is below a tenth of 1 − p_min of that of the best are not looked for; `locate`,
 too, knows some dozens of places.  What is told of a scan that is not unique is what was known when
@@ -46,10 +46,10 @@ class Rating:
     Attributes:
         unique: Whether one place is; `None` when the search was given up.
         pose: T_world_robot of the best place; `None` without one.
-        probability: Of the best place, equation (2) of `judge`.
+        probability: Of the best place, equation (2) of `decide`.
         ahead: Least d_j of (4) over all others, in nats per beam; `inf` without any.
         places: How many were judged.
-        judged: What `judge`, with its cautions, says of these places.
+        judged: What `decide`, with its cautions, says of these places.
     """
 
     unique: bool | None
@@ -145,7 +145,7 @@ class _Look:
         return float(self._ranked(fits)[0].scores[0])
 
     def _ranked(self, fits: Fits) -> tuple[Fits, FloatArray]:
-        """Places as `judge` ranks them, and what each is worth."""
+        """Places as `decide` ranks them, and what each is worth."""
         worth = adjusted_log_likelihoods(self.atlas, fits, self.settings)
         _, totals = climb_likelihood(self.atlas, fits, self.settings, worth)
         order = np.argsort(-totals, kind="stable")

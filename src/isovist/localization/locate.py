@@ -144,7 +144,6 @@ def search(query: Query, *, any_attitude: bool) -> tuple[Query, Answer]:
 
 def search_readings(query: Query, *, any_attitude: bool) -> tuple[Query, Answer]:
     """Search as the scan is given, levelled, leaning, or in any attitude (`interpretations`)."""
-    space, region, settings = query.space, query.region, query.settings
     given = None if any_attitude else query.scan
 
     def look(scan: ScanInput, leans: bool) -> Search:
@@ -152,7 +151,7 @@ def search_readings(query: Query, *, any_attitude: bool) -> tuple[Query, Answer]
 
     def ask(scan: ScanInput, leans: bool, begun: Search | None) -> Answer:
         answer = (begun or look(scan, leans)).run()
-        return refit_answer(space, scan, answer, region, settings, given)
+        return refit_answer(query.of_scan(scan, fits_tilt=leans), answer, given)
 
     if any_attitude:
         level = partial(ask, leans=True, begun=None)

@@ -12,6 +12,7 @@ from tests.support.worlds import tilt_between
 
 import isovist as iv
 from isovist.localization import (
+    Query,
     covariances,
     final_fit,
     information,
@@ -59,7 +60,7 @@ def test_every_cube_that_holds_returns_has_the_one_nearest_to_its_middle():
 @pytest.mark.parametrize("fitted", [4, 6])
 def test_a_place_is_drawn_to_where_the_scan_was_taken(fitted):
     off = at(5.06, 0.0, 0.72)
-    told = refit_answer(house_atlas(), seen(), answer_at(off, fitted=fitted), None, USUAL)
+    told = refit_answer(Query(house_atlas(), seen(), None, USUAL), answer_at(off, fitted=fitted))
     for estimate in told.estimates:
         away = estimate.pose.position - TRUTH.position
         assert np.hypot(*away[:2]) < 0.01
@@ -74,8 +75,9 @@ def test_a_place_is_drawn_to_where_the_scan_was_taken(fitted):
 def test_a_fit_that_would_rest_half_way_begins_from_the_attitude_that_was_told_too():
     steep = iv.CloudScan(seen().points, roll=0.4, pitch=0.4)
     off = iv.Pose3(5.0, 0.0, 0.7, TRUTH.z, 0.4, 0.4)
-    ways = refit_answer(house_atlas(), steep, answer_at(off), None, USUAL, seen()).estimates[0]
-    alone = refit_answer(house_atlas(), steep, answer_at(off), None, USUAL).estimates[0]
+    query = Query(house_atlas(), steep, None, USUAL)
+    ways = refit_answer(query, answer_at(off), seen()).estimates[0]
+    alone = refit_answer(query, answer_at(off)).estimates[0]
     assert tilt_between(ways.pose, TRUTH) < 1.0
     assert tilt_between(alone.pose, TRUTH) > 1.0
 
@@ -89,7 +91,7 @@ def test_what_was_refuted_or_would_leave_the_prior_or_its_place_stays():
         (False, here, USUAL, [True, True]),
         (False, None, narrow, [True, True]),
     ):
-        told = refit_answer(atlas, scan, answer_at(off, refuted=refuted), prior, settings)
+        told = refit_answer(Query(atlas, scan, prior, settings), answer_at(off, refuted=refuted))
         assert [one.pose == off for one in told.estimates] == stays
 
 

@@ -24,7 +24,8 @@ from isovist.arrays import FloatArray, readonly
 from isovist.atlas import Beams, Fit, MultiMap, SearchSpace, SpaceAtlas
 from isovist.localization.answer import Answer, Estimate, is_same_place
 from isovist.localization.fitting.covariance import covariances, information, to_robot_frame
-from isovist.localization.query.search_space import SearchRegion, to_common_frame, to_map_frame
+from isovist.localization.query.query import Query
+from isovist.localization.query.search_space import to_common_frame, to_map_frame
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose3
 from isovist.sensing import CloudScan, ScanInput
@@ -90,31 +91,21 @@ def final_fit_cost(fit: Fit, atlas: SpaceAtlas, settings: LocalizationSettings) 
     return np.asarray(fit.square - width**2 * fit.weight)
 
 
-def refit_answer(
-    space: SearchSpace,
-    scan: ScanInput,
-    answer: Answer,
-    region: SearchRegion,
-    settings: LocalizationSettings,
-    stated: ScanInput | None = None,
-) -> Answer:
+def refit_answer(query: Query, answer: Answer, stated: ScanInput | None = None) -> Answer:
     """Return the answer with the places that are not ruled out fitted once more.
 
     Scores stay those of the fits that were compared. Nothing changes in 2D, for a sequence of
     scans, and for a place that would leave the region or become another place.
 
     Args:
-        space: The map or maps.
-        scan: The scan as it was searched.
-        answer: Its answer, with poses in the frame of `space`.
-        region: Where the robot may be.
-        settings: How to fit.
-        stated: The scan with the roll and pitch that it states; `scan` if `None`.
+        query: The scan as it was searched, and where the robot may be.
+        answer: Its answer, with poses in the frame of the search space.
+        stated: The scan with the roll and pitch that it states; that of the query if `None`.
     """
-    if not isinstance(scan, CloudScan):
+    if not isinstance(query.scan, CloudScan):
         return answer
     start = perf_counter()
-    estimates = refit_estimates(space, scan, answer.estimates, region, settings, stated)
+    estimates = refit_estimates(query, answer.estimates, stated)
     timing, duration = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
     for step in ("refine", "total"):
         timing[step] += duration
@@ -122,33 +113,23 @@ def refit_answer(
 
 
 def refit_estimates(
-    space: SearchSpace,
-    scan: ScanInput,
-    estimates: Sequence[Estimate],
-    region: SearchRegion,
-    settings: LocalizationSettings,
-    stated: ScanInput | None = None,
+    query: Query, estimates: Sequence[Estimate], stated: ScanInput | None = None
 ) -> Sequence[Estimate]:
     """Return estimates fitted once more, as `refit_answer` does."""
+    scan = query.scan
     if not isinstance(scan, CloudScan):
         return estimates
     level = stated if isinstance(stated, CloudScan) else scan
     return tuple(
-        estimate
-        if estimate.refuted
-        else _refit_estimate(space, scan, estimate, region, settings, level)
+        estimate if estimate.refuted else _refit_estimate(query, scan, estimate, level)
         for estimate in estimates
     )
 
 
 def _refit_estimate(
-    space: SearchSpace,
-    scan: CloudScan,
-    estimate: Estimate,
-    region: SearchRegion,
-    settings: LocalizationSettings,
-    stated: CloudScan,
+    query: Query, scan: CloudScan, estimate: Estimate, stated: CloudScan
 ) -> Estimate:
+    space, region, settings = query.space, query.region, query.settings
     atlas, local = local_map_of(space, estimate)
     mount, n = scan.T_level_robot, len(local.covariance)
     # Start from shares of the roll and pitch that were fitted beyond those that the scan states.

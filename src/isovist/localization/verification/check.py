@@ -32,6 +32,7 @@ from isovist.localization.candidates.node_search import distinct_indices
 from isovist.localization.decision.decide import decide
 from isovist.localization.fitting.final_fit import refit_estimates
 from isovist.localization.kernels import compile_kernels
+from isovist.localization.query.query import Query
 from isovist.localization.query.search_space import (
     AnyMaps,
     answer_in_map_frames,
@@ -268,7 +269,8 @@ class _PoseCheck:
         all_listed = replace(settings, listed=max(settings.listed, len(fits)))
         answer = decide(space, scan, fits, all_listed, nearby=nearby)
         estimates = self._estimates_to_compare(answer.estimates)
-        answer = replace(answer, estimates=refit_estimates(space, scan, estimates, None, settings))
+        query = Query(space, scan, None, settings)
+        answer = replace(answer, estimates=refit_estimates(query, estimates))
         return _compare(answer_in_map_frames(space, answer), self._claim, settings)
 
     def _estimates_to_compare(self, estimates: Sequence[Estimate]) -> Sequence[Estimate]:

@@ -3,7 +3,7 @@
 Each direction gets the median of its ranges.  Noise falls, and people who walk by disappear.
 Errors of the map are the same in every scan and remain.  So the covariance of an answer comes from
 the residuals of the merged scan, and a block of directions counts once for any number of scans
-(`judge`).  In 3D the last scan replaces all, since the error of the voxels is larger
+(`decide`).  In 3D the last scan replaces all, since the error of the voxels is larger
 than the noise.
 """
 
