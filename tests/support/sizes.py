@@ -10,9 +10,9 @@ LIMITS = {
     "ways": ["interpretations.any_attitude.ALL_ROUND"],
     "shortlist": ["candidates.coarse_search.SHORTLIST_SIZE"],
 }
-"""By what is counted: nodes for which lower bounds pay, nodes of a large site, maps of a library that
-are all searched, maps that are searched first, maps that are rated at a time, the margin that ends
-this, ways up that are tried all round, and poses that a coarse search compares.
+"""By what is counted: nodes for which lower bounds pay, nodes of a large site, maps of a library
+that are all searched, maps that are searched first, maps that are rated at a time, the margin that
+ends this, ways up that are tried all round, and poses that a coarse search compares.
 """
 
 

@@ -15,13 +15,8 @@ from tests.support.sizes import count_as_large
 
 import isovist as iv
 from isovist.atlas import MultiMap
-from isovist.localization import (
-    CoarseBounds,
-    MapSelection,
-    best_headings,
-    search_node_subsets,
-    search_space_of,
-)
+from isovist.localization import MapSelection, best_headings, search_node_subsets, search_space_of
+from isovist.localization.candidates.map_selection import CoarseBounds
 from isovist.poses import wrap_angle
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
@@ -196,9 +191,8 @@ def test_what_leads_is_the_same_as_when_each_map_is_searched(site):
         near &= np.abs(wrap_angle(rows[:, 3] - sensor[2])) < 0.5
         cost = rows[near, 0].min(initial=np.inf)
         glance = glance if number == 1 else cost
-        lead = min(
-            min(whole.remaining_cost, rows[most, 0]) / cost, whole.remaining_coarse_cost / glance
-        )
+        remaining = min(whole.remaining_cost, rows[most, 0])
+        lead = min(remaining / cost, whole.remaining_coarse_cost / glance)
         handed_on = cost <= rows[most - 1, 0]
         assert found.cost_ratio(sensor, 1.0, 0.5) == pytest.approx(lead if handed_on else 0.0)
         assert handed_on or number == 2

@@ -77,11 +77,8 @@ def test_the_candidates_are_those_of_trying_every_node(site, is_full, floors, mo
         rough, all_nodes = window_of(site, place).rough, np.arange(len(atlas.nodes))
         every, _ = best_headings(atlas.descriptors, all_nodes, rough, 1, SHORT)
         assert (every <= found.remaining_coarse_cost).sum() >= FEW.share(atlas, FEW.finalists[0])
-        sensor = (place @ scan.T_level_robot.inverse).vector
-        assert (
-            found.cost_ratio(np.asarray(sensor), 1.0, 0.5)
-            <= found.remaining_coarse_cost / every.min()
-        )
+        sensor = np.asarray((place @ scan.T_level_robot.inverse).vector)
+        assert found.cost_ratio(sensor, 1.0, 0.5) <= found.remaining_coarse_cost / every.min()
 
 
 @pytest.mark.parametrize("floors", [0, NEVER])
@@ -135,9 +132,8 @@ def test_what_other_maps_have_cheaper_is_not_tried_and_the_candidates_stay(site,
 @pytest.mark.parametrize(("radius", "turn"), [(0.4, 0.2), (3.0, 4.0), (0.0, 0.2)])
 def test_chains_choose_like_comparing_with_all(most, radius, turn):
     poses = np.random.default_rng(6).uniform(-4.0, 4.0, (600, 3))
-    assert list(distinct_indices(poses, radius, turn, most)) == spread_out(
-        poses, radius, turn, most
-    )
+    how = poses, radius, turn, most
+    assert list(distinct_indices(*how)) == spread_out(*how)
 
 
 def test_a_prior_asks_only_the_rows_that_it_reaches():
@@ -160,9 +156,8 @@ def test_a_search_of_some_headings_leaves_out_no_pose_that_rates_high():
     atlas, world, yaws = PLANE.atlas, PLANE.world, np.array([0.7, 2.1])
     beams = atlas.beams(PLANE.look(PLANE.places[0]), (40, 0.2), USUAL.block)
     boxes = ProofSettings((0.4, np.radians(0.5)), see=0.0, finest=0.2, most=400_000)
-    found = search_pose_boxes(
-        PoseProblem(atlas, beams, atlas.model(USUAL.model), 1.0), boxes, yaws=yaws
-    )
+    problem = PoseProblem(atlas, beams, atlas.model(USUAL.model), 1.0)
+    found = search_pose_boxes(problem, boxes, yaws=yaws)
     assert found.complete
     turned = np.abs(wrap_angle(found.boxes[:, 2, None] - yaws)).min(axis=1)
     assert (turned <= found.boxes[:, 4] + 1e-9).all()

@@ -68,6 +68,5 @@ def test_as_many_candidates_of_several_maps_are_handed_on_as_of_one(site):
     few = replace(USUAL, seeds=(2, 2))
     both, alone = (sought(each, scan, few) for each in (maps, site.atlas))
     radius, turn = few.candidates_apart(site.atlas)
-    assert both.cost_ratio(both.poses[0], radius, turn) <= alone.cost_ratio(
-        alone.poses[0], radius, turn
-    )
+    ratios = [one.cost_ratio(one.poses[0], radius, turn) for one in (both, alone)]
+    assert ratios[0] <= ratios[1]

@@ -16,16 +16,8 @@ from tests.support.workers import unpacked
 import isovist as iv
 from isovist.compute import run_parallel
 from isovist.compute.infra import threads
-from isovist.localization import (
-    LocateOptions,
-    Worker,
-    WorkerEndedError,
-    Workers,
-    locate_requests,
-    scan_locator,
-    split_scans,
-)
-from isovist.localization.answer_stream import ScanGroup
+from isovist.localization import Worker, WorkerEndedError, Workers, locate_requests, split_scans
+from isovist.localization.answer_stream import LocateOptions, ScanGroup, scan_locator
 
 
 @pytest.mark.parametrize(
