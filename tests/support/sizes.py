@@ -7,7 +7,7 @@ LIMITS = {
     "first": ["candidates.map_selection.FIRST_MAPS"],
     "rated": ["candidates.map_selection.RATED_BATCH"],
     "margin": ["candidates.map_selection.MIN_MARGIN"],
-    "ways": ["interpretations.any_attitude.ALL_ROUND"],
+    "ways": ["interpretations.any_attitude.UP_DIRECTION_COUNT"],
     "shortlist": ["candidates.coarse_search.SHORTLIST_SIZE"],
 }
 """By what is counted: nodes for which lower bounds pay, nodes of a large site, maps of a library
