@@ -7,6 +7,7 @@ from isovist.localization.answer import Verdict as Verdict
 from isovist.localization.answer import ellipse_radius as ellipse_radius
 from isovist.localization.answer import is_same_place as is_same_place
 from isovist.localization.answer_stream import LocateOptions as LocateOptions
+from isovist.localization.answer_stream import ScanGroup as ScanGroup
 from isovist.localization.answer_stream import scan_locator as scan_locator
 from isovist.localization.candidates.height_slices import SliceMap as SliceMap
 from isovist.localization.candidates.height_slices import competitors_of as competitors_of
@@ -103,6 +104,10 @@ from isovist.localization.scoring.removed_walls import (
 from isovist.localization.scoring.removed_walls import see_through_settings as see_through_settings
 from isovist.localization.scoring.weak_axis import widen_along_weak_axis as widen_along_weak_axis
 from isovist.localization.settings import LocalizationSettings as LocalizationSettings
+from isovist.localization.verification.branch_and_bound import PoseProblem as PoseProblem
+from isovist.localization.verification.branch_and_bound import (
+    search_pose_boxes as search_pose_boxes,
+)
 from isovist.localization.verification.check import Check as Check
 from isovist.localization.verification.check import check as check
 from isovist.localization.verification.upper_bounds import UpperBoundMap as UpperBoundMap

@@ -9,8 +9,7 @@ from benchmarks.complete import USUAL, holds, random_cells, random_site, rated
 
 from isovist import Cell, OccupancyMap, ProofSettings
 from isovist.compute import meets_wall, use_backend
-from isovist.localization import pack_lines
-from isovist.localization.verification.branch_and_bound import PoseProblem, search_pose_boxes
+from isovist.localization import PoseProblem, pack_lines, search_pose_boxes
 from isovist.maps import Ending
 
 

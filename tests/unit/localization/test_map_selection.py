@@ -14,9 +14,9 @@ from tests.support.sites import PLANE, SITES, SPACE, gap
 from tests.support.sizes import count_as_large
 
 import isovist as iv
+from isovist import localization
 from isovist.atlas import MultiMap
 from isovist.localization import MapSelection, best_headings, search_node_subsets, search_space_of
-from isovist.localization.candidates.map_selection import CoarseBounds
 from isovist.poses import wrap_angle
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
@@ -89,7 +89,7 @@ def test_lower_bounds_of_maps_are_below_what_their_nodes_cost(site, shelf):
     window = site.atlas.window(
         site.look(site.places[0]), USUAL.seen_share[site.atlas.dimension - 2]
     )
-    bounds = CoarseBounds.of(library).bound_costs(window, USUAL.short)
+    bounds = localization.CoarseBounds.of(library).bound_costs(window, USUAL.short)
     for name, costs_below in zip(library, bounds, strict=True):
         F = library[name].descriptors
         costs, _ = best_headings(F, np.arange(len(F)), window.rough, 1, USUAL.short)

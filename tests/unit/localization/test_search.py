@@ -15,11 +15,11 @@ from tests.support.sites import PLANE, SITES, SPACE, gap
 from tests.support.sizes import count_as_large
 
 import isovist as iv
+from isovist import localization
 from isovist.atlas import FAR, PHASES, RAYS, Window, search_basis
 from isovist.localization import LowerBounds, NodeSearch, best_headings, distinct_indices
 from isovist.localization.candidates.coarse_search import coarse_candidates
 from isovist.localization.settings import ProofSettings
-from isovist.localization.verification.branch_and_bound import PoseProblem, search_pose_boxes
 from isovist.poses import unit_vectors, wrap_angle
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
@@ -156,8 +156,8 @@ def test_a_search_of_some_headings_leaves_out_no_pose_that_rates_high():
     atlas, world, yaws = PLANE.atlas, PLANE.world, np.array([0.7, 2.1])
     beams = atlas.beams(PLANE.look(PLANE.places[0]), (40, 0.2), USUAL.block)
     boxes = ProofSettings((0.4, np.radians(0.5)), see=0.0, finest=0.2, most=400_000)
-    problem = PoseProblem(atlas, beams, atlas.model(USUAL.model), 1.0)
-    found = search_pose_boxes(problem, boxes, yaws=yaws)
+    problem = localization.PoseProblem(atlas, beams, atlas.model(USUAL.model), 1.0)
+    found = localization.search_pose_boxes(problem, boxes, yaws=yaws)
     assert found.complete
     turned = np.abs(wrap_angle(found.boxes[:, 2, None] - yaws)).min(axis=1)
     assert (turned <= found.boxes[:, 4] + 1e-9).all()

@@ -14,10 +14,10 @@ from tests.support.sites import PLANE, SITES
 from tests.support.workers import unpacked
 
 import isovist as iv
+from isovist import localization
 from isovist.compute import run_parallel
 from isovist.compute.infra import threads
-from isovist.localization import Worker, WorkerEndedError, Workers, locate_requests, split_scans
-from isovist.localization.answer_stream import LocateOptions, ScanGroup, scan_locator
+from isovist.localization import LocateOptions, ScanGroup, Worker, WorkerEndedError, Workers
 
 
 @pytest.mark.parametrize(
@@ -30,14 +30,14 @@ from isovist.localization.answer_stream import LocateOptions, ScanGroup, scan_lo
 )  # fmt: skip
 def test_groups_of_scans_get_smaller_so_that_workers_end_at_once(scans, workers, size):
     """And hold fewer of large scans."""
-    groups = list(split_scans(scans, workers, LocateOptions()))
+    groups = list(localization.split_scans(scans, workers, LocateOptions()))
     assert [one for group in groups for one in group.scans] == list(scans)
     assert all(group.scans[0] == scans[group.first] for group in groups)
     sizes = [len(group.scans) for group in groups]
     assert sizes[0] == size
     assert sizes == sorted(sizes, reverse=True)
     assert set(sizes[-workers:]) == {1}
-    assert list(split_scans([], workers, LocateOptions())) == []
+    assert list(localization.split_scans([], workers, LocateOptions())) == []
 
 
 @pytest.mark.parametrize("site", SITES.values(), ids=SITES)
@@ -94,9 +94,9 @@ def test_a_worker_reads_scans_until_nothing_more_comes():
     for given in (PLANE.atlas, ScanGroup(0, scans, options), ScanGroup(7, [None], options)):
         pickle.dump(given, read)
     read.seek(0)
-    locate_requests(read, write)
+    localization.locate_requests(read, write)
     write.seek(0)
-    ask = scan_locator(PLANE.atlas)
+    ask = localization.scan_locator(PLANE.atlas)
     assert [bits(a) for a in unpacked(write)] == [bits(ask(0, scan)) for scan in scans]
     error = unpacked(write)
     assert (error.code, error.field) == ("invalid_value", "locate")
