@@ -37,7 +37,7 @@ from isovist.poses import Pose, unit_vectors, wrap_angle
 from isovist.sensing.scan import Scan
 
 USUAL = LocalizationSettings()
-SMALL = ProofSettings(finest=0.02, most=20_000)
+SMALL = ProofSettings(min_box_m=0.02, max_boxes=20_000)
 
 
 def random_cells(rng: np.random.Generator, height: int, width: int) -> FloatArray:
@@ -115,7 +115,7 @@ def holds(atlas: PlaneAtlas, found: RemainingBoxes, pose: FloatArray) -> bool:
 def plant(rng: np.random.Generator, cases: int) -> tuple[int, int]:
     """Poses planted in one site, and how many of them were lost."""
     atlas, scan, truth = random_site(rng)
-    beams = atlas.beams(scan, USUAL.beams[1], USUAL.block)
+    beams = atlas.beams(scan, USUAL.fit.fine_beams, USUAL.scoring.group)
     near = truth + rng.normal(0.0, [0.05, 0.05, 0.03], (cases, 3))
     poses = np.concatenate([truth[None], near, free_poses(rng, atlas, cases)])
     ratings = rated(atlas, beams, poses)
@@ -176,7 +176,7 @@ def brute_force(
     ]
     while True:
         boxes = [box for box in boxes if survives(*box, size, turns)]
-        if size * unit <= settings.finest or size == 1:
+        if size * unit <= settings.min_box_m or size == 1:
             return {
                 ((c + 0.5) * size, (r + 0.5) * size, (h + 0.5) * 2.0 * math.pi / turns)
                 for c, r, h in boxes
@@ -194,11 +194,15 @@ def brute_force(
 def same_as_brute_force(rng: np.random.Generator) -> bool:
     """Whether the search keeps the very boxes that brute force keeps."""
     atlas, scan, truth = random_site(rng)
-    beams = atlas.beams(scan, (16, 0.1), USUAL.block)
+    beams = atlas.beams(scan, (16, 0.1), USUAL.scoring.group)
     floor = float(rated(atlas, beams, truth[None])[0]) - 0.1
     cell = atlas.world.resolution
     settings = replace(
-        ProofSettings(), largest=(4.0 * cell, math.radians(24.0)), finest=2.0 * cell, see=0.0
+        ProofSettings(),
+        max_box_m=4.0 * cell,
+        max_box_rad=math.radians(24.0),
+        min_box_m=2.0 * cell,
+        max_ray_box_m=0.0,
     )
     found = search_pose_boxes(PoseProblem(atlas, beams, atlas.model(USUAL.model), floor), settings)
     kept = {tuple(np.round(box[:3], 9)) for box in found.boxes}

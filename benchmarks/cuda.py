@@ -167,12 +167,15 @@ def searching(side: int) -> None:
     answer = iv.locate(atlas, scan)
     assert answer.best is not None
     usual = LocalizationSettings()
-    beams = atlas.beams(scan, usual.beams[1], usual.block)
-    model, floor = atlas.model(usual.model), answer.best.score - usual.refuted[1]
+    beams = atlas.beams(scan, usual.fit.fine_beams, usual.scoring.group)
+    model, floor = atlas.model(usual.model), answer.best.score - usual.refutation.min_lead_nats
     problem = PoseProblem(atlas, beams, model, floor)
     found = f"complete search of {world.cells.size * CELL**2:.0f} m2 with {len(beams)} beams"
     for name, limits in (
-        ("where beams end, to 5 cm and 0.75°", ProofSettings(see=0.0, finest=CELL, most=1 << 26)),
+        (
+            "where beams end, to 5 cm and 0.75°",
+            ProofSettings(max_ray_box_m=0.0, min_box_m=CELL, max_boxes=1 << 26),
+        ),
         ("what they pass too, to 6 mm", ProofSettings()),
     ):
         with use_backend("cuda"):

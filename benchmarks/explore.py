@@ -33,7 +33,7 @@ from isovist.simulation.worlds import twofold_hall
 from isovist.tracking.tracker import Tracker
 
 LIMIT = 30.0
-MOST = LocalizationSettings().listed
+MOST = LocalizationSettings().decision.max_estimates
 HEAD = "| map | starts | rule | mean m | median m | share of random | unique and right | wrong |"
 
 

@@ -120,7 +120,7 @@ def costs(atlas: PlaneAtlas, window: Window, short: float) -> None:
 def fits(atlas: PlaneAtlas, scan: AnyScan) -> None:
     """How long a beam takes in a step of a fit, and to be rated."""
     settings, unit = LocalizationSettings(), atlas.world.resolution
-    beams = atlas.beams(scan, settings.beams[1], settings.block)
+    beams = atlas.beams(scan, settings.fit.fine_beams, settings.scoring.group)
     random = np.random.default_rng(1)
     places = atlas.seeds(random.integers(0, len(atlas.nodes), PLACES), np.zeros(PLACES))
     places[:, 2] = random.uniform(-np.pi, np.pi, PLACES)
@@ -170,7 +170,9 @@ def main() -> None:
     settings = LocalizationSettings()
     (_, scan), *_ = random_scans(world, floor.reality, SENSOR, 1, seed=0)
     fits(atlas, scan)
-    costs(atlas, atlas.window(scan, settings.seen_share[0]), settings.short)
+    costs(
+        atlas, atlas.window(scan, settings.search.min_seen_share_2d), settings.search.max_short_cost
+    )
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ def kind_of(answer: Answer, home: str, settings: LocalizationSettings) -> str:
         return "wrong"
     if any(estimate.map == home for estimate in answer.estimates):
         return "listed"
-    full = 1 + len(answer.rivals) >= settings.listed
+    full = 1 + len(answer.rivals) >= settings.decision.max_estimates
     return "open" if full or answer.verdict is Verdict.LOST else "wrong"
 
 

@@ -12,7 +12,6 @@ near to the copy, so that one within 1 m of it tells of it.
 import argparse
 import math
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +29,7 @@ from isovist.sensing.models.lidar2d import Lidar
 from isovist.simulation.worlds import office_floor
 
 LIDAR = Lidar(math.radians(270.0), 270, 12.0, 0.03, 0.1)
-EVERY = replace(LocalizationSettings(), listed=10_000)
+EVERY = LocalizationSettings().with_values({"decision.max_estimates": 10_000})
 
 
 def tiled(world: OccupancyMap, copies: int) -> tuple[OccupancyMap, list[tuple[float, float]]]:

@@ -88,7 +88,7 @@ def _refined(
         from isovist.localization.settings import LocalizationSettings
 
         settings = LocalizationSettings()
-        beams = atlas.beams(scan, settings.beams[1], settings.block)
+        beams = atlas.beams(scan, settings.fit.fine_beams, settings.scoring.group)
         return atlas.fit(beams, pose[None], np.repeat(SIGMAS, 4), 3).poses[0]
     if not bool(localizer.world.contains(pose[:2])):
         return pose

@@ -377,7 +377,7 @@ def _right(places: FloatArray, yaws: FloatArray, truth: FloatArray) -> BoolArray
 def _fitted(atlas: Atlas, scan: Scan, order: IntArray, yaws: FloatArray, truth: FloatArray) -> bool:
     """Whether the best of some candidates, fitted to the walls and rated by rays, is right."""
     settings = LocalizationSettings()
-    beams = atlas.beams(scan, settings.beams[1], settings.block)
+    beams = atlas.beams(scan, settings.fit.fine_beams, settings.scoring.group)
     poses = atlas.seeds(order[:KEPT], yaws[:KEPT])
     fit = atlas.fit(beams, poses, np.array([0.5, 0.25, 0.1, 0.05]), 3)
     ratings = atlas.rate(beams, fit.poses, settings.model)[0].mean(axis=1)

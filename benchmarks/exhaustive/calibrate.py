@@ -75,7 +75,7 @@ def by_brute_force(atlas: PlaneAtlas, scan: Scan, answer: Answer, truth: Pose) -
     poses = [truth, *(estimate.pose for estimate in answer.estimates)]
     known = np.array([(pose @ scan.T_robot_level).vector for pose in poses])
     told = rate_everywhere(atlas, scan, known)
-    near, turned = LocalizationSettings().same
+    near, turned = LocalizationSettings().decision.same_place
     gap = (np.inf, np.inf) if told.pose is None else pose_error(told.pose, truth)
     return {"unique": told.unique, "right": gap[0] <= near and gap[1] <= turned,
             "probability": told.probability, "ahead": float(np.clip(told.ahead, -1e9, 1e9)),

@@ -31,7 +31,7 @@ from isovist.localization.verification.upper_bounds import (
 
 UNITS = 4096.0
 """Deficits are counted in parts of a nat, rounded down: 180 beams lose 0.05 nats by that."""
-SIZES = ProofSettings(finest=0.05, most=2_000_000)
+SIZES = ProofSettings(min_box_m=0.05, max_boxes=2_000_000)
 """Boxes end at a cell of 5 cm and 0.75°; where 250 000 are left before the last round, at twice
 that, still within the first step of the second fit; and where so many are left before that, the
 search is given up."""
@@ -55,7 +55,7 @@ class Worth:
         block, column = beams.block_of, beams.column_of
         blocks = np.diff(beams.columns, append=beams.blocks)
         weights = 1.0 / (np.bincount(block)[block] * blocks[column])
-        return cls(weights, settings.worth * len(beams.columns))
+        return cls(weights, settings.scoring.explained_weight * len(beams.columns))
 
     @classmethod
     def of_ratings(cls, beams: Beams) -> "Worth":
@@ -131,8 +131,8 @@ def boxes(
             bounded = level.bound_boxes(cells, heads, order)
         if len(bounded.cells) == 0:
             return np.empty((0, 6))
-        many = 8 * len(bounded.cells) > sizes.most
-        if width * unit <= (2.0 if many else 1.0) * sizes.finest:
+        many = 8 * len(bounded.cells) > sizes.max_boxes
+        if width * unit <= (2.0 if many else 1.0) * sizes.min_box_m:
             break
         if many:
             return None

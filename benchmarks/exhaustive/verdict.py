@@ -83,14 +83,15 @@ def rate_everywhere(
     held = scan.within(atlas.diagonal)
     if held is None:
         return Rating(False)
-    beams = atlas.beams(held, chosen.beams[1], chosen.block)
+    beams = atlas.beams(held, chosen.fit.fine_beams, chosen.scoring.group)
     if beams.sigmas.size or beams.strengths.size:
         raise InputError(
             "Brute force knows ranges alone; leave out `sigmas` and `intensities`.", code="conflict"
         )
-    (beta, none, least), margin = chosen.sure, chosen.refuted[1]
+    rules, margin = chosen.decision, chosen.refutation.min_lead_nats
+    beta, least = rules.likelihood_power, rules.min_probability
     odds = math.log(least / (1.0 - least)) / beta
-    enough = none * len(beams.columns) + odds
+    enough = rules.no_place_score_nats * len(beams.columns) + odds
     look = _Look(atlas, held, chosen)
     fits = look.fitted(np.empty((0, 3)) if known is None else known)
     by_judge, by_rating = Worth.of_judge(beams, chosen), Worth.of_ratings(beams)
@@ -120,21 +121,25 @@ class _Look:
 
     def fitted(self, poses: FloatArray) -> Fits:
         """Places that fits from some poses end at, best first."""
-        beams = self.atlas.beams(self.scan, self.settings.beams[1], self.settings.block)
+        beams = self.atlas.beams(
+            self.scan, self.settings.fit.fine_beams, self.settings.scoring.group
+        )
         fits = refit(self.atlas, beams, poses, self.settings, tilt=False)
         return (
-            fits.select(distinct_indices(fits.poses, *self.settings.same)) if len(poses) else fits
+            fits.select(distinct_indices(fits.poses, *self.settings.decision.same_place))
+            if len(poses)
+            else fits
         )
 
     def joined(self, fits: Fits, found: FloatArray) -> Fits:
         """These places and those in some boxes."""
-        radius, turn = self.settings.apart[1]
+        radius, turn = self.settings.fit.separation
         seeds = self.atlas.from_cells(found[:, :3])
         seeds = seeds[distinct_indices(seeds, 0.5 * radius, 0.5 * turn)]
         if len(seeds) == 0:
             return fits
         both = fits.merge(self.fitted(seeds))
-        return both.select(distinct_indices(both.poses, *self.settings.same))
+        return both.select(distinct_indices(both.poses, *self.settings.decision.same_place))
 
     def worth(self, fits: Fits) -> float:
         """L of the best place in nats."""
@@ -160,10 +165,13 @@ class _Look:
 
     def is_unique(self, fits: Fits) -> bool:
         """By ratings alone."""
-        if len(fits) == 0 or self.best_rating(fits) < self.settings.poor[0]:
+        if len(fits) == 0 or self.best_rating(fits) < self.settings.decision.min_score_nats:
             return False
         chance, ahead = self.rated(fits)
-        return chance >= self.settings.sure[2] and ahead >= self.settings.refuted[1]
+        return (
+            chance >= self.settings.decision.min_probability
+            and ahead >= self.settings.refutation.min_lead_nats
+        )
 
     def told(self, fits: Fits, unique: bool | None) -> Rating:
         if len(fits) == 0:
@@ -183,7 +191,7 @@ def withheld(answer: Answer, settings: LocalizationSettings | None = None) -> st
         return "" if answer.verdict is Verdict.UNIQUE else "lost"
     reason = answer.reasons[0]
     alive = [one.score for one in answer.estimates[1:] if not one.refuted]
-    margin = (settings or LocalizationSettings()).refuted[1]
+    margin = (settings or LocalizationSettings()).refutation.min_lead_nats
     if reason is Reason.COMPETITORS and alive and answer.best.score - max(alive) >= margin:
         return "agreement"
     return reason.value

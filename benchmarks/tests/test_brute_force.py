@@ -49,7 +49,7 @@ def test_what_a_scan_is_worth_is_a_weighted_sum_over_its_beams():
     random = np.random.default_rng(2)
     for _ in range(4):
         atlas, scan, truth = random_site(random)
-        beams = atlas.beams(scan, USUAL.beams[1], USUAL.block)
+        beams = atlas.beams(scan, USUAL.fit.fine_beams, USUAL.scoring.group)
         near = truth + random.normal(0.0, [0.05, 0.05, 0.03], (40, 3))
         poses = np.concatenate([truth[None], near, free_poses(random, atlas, 60)])
         fit = refit(atlas, beams, poses, USUAL, tilt=False).fit
@@ -60,7 +60,7 @@ def test_what_a_scan_is_worth_is_a_weighted_sum_over_its_beams():
             log_likelihoods(fits.summaries, USUAL), abs=1e-4
         )
         assert worth.weights.sum() == pytest.approx(len(beams.columns))
-        assert boxes(atlas, beams, worth, -1e6, USUAL, replace(SIZES, most=1)) is None
+        assert boxes(atlas, beams, worth, -1e6, USUAL, replace(SIZES, max_boxes=1)) is None
 
 
 @lru_cache
@@ -73,7 +73,7 @@ def rated(kind):
 
 def plainly(atlas, scan):
     """Every other free cell, 0.2 m, and every 3°: rated, the best fitted, and judged."""
-    beams = atlas.beams(scan, USUAL.beams[1], USUAL.block)
+    beams = atlas.beams(scan, USUAL.fit.fine_beams, USUAL.scoring.group)
     rows, columns = np.nonzero(UpperBoundMap.of(atlas).free[::2, ::2])
     middles = 2.0 * np.column_stack([columns, rows]) + 0.5
     yaws = np.radians(np.arange(0.0, 360.0, 3.0))
@@ -81,11 +81,14 @@ def plainly(atlas, scan):
     poses = atlas.from_cells(grid)
     ratings = np.mean(atlas.rate(beams, poses, USUAL.model)[0], axis=1)
     fits = refit(atlas, beams, poses[np.argsort(-ratings, kind="stable")[:2000]], USUAL, tilt=False)
-    fits = fits.select(distinct_indices(fits.poses, *USUAL.same))
+    fits = fits.select(distinct_indices(fits.poses, *USUAL.decision.same_place))
     _, totals = climb_likelihood(atlas, fits, USUAL, adjusted_log_likelihoods(atlas, fits, USUAL))
     order = np.argsort(-totals, kind="stable")
     chance, scores = probabilities(totals[order], len(beams.columns), USUAL)[0], fits.scores[order]
-    unique = chance >= USUAL.sure[2] and scores[0] - scores[1:].max() >= USUAL.refuted[1]
+    unique = (
+        chance >= USUAL.decision.min_probability
+        and scores[0] - scores[1:].max() >= USUAL.refutation.min_lead_nats
+    )
     return unique, atlas.lift(fits.poses[order[:1]])[0], chance
 
 
@@ -95,7 +98,7 @@ def test_the_rating_is_that_of_place_after_place_and_heading_after_heading(kind,
     plain = plainly(atlas, scan)
     assert (told.unique, plain[0]) == (unique, unique)
     assert told.probability == pytest.approx(plain[2], abs=0.05)
-    assert (told.ahead >= USUAL.refuted[1]) is unique
+    assert (told.ahead >= USUAL.refutation.min_lead_nats) is unique
     assert (iv.locate(atlas, scan).verdict is Verdict.UNIQUE) == unique
     if unique:
         assert is_same_place(told.pose, TRUTH, USUAL)
@@ -116,13 +119,21 @@ def test_poses_that_are_known_change_nothing(known):
 
 
 def test_it_asks_what_a_unique_answer_asks_of_ratings():
-    (beta, none, _), (first, *_, last) = USUAL.sure, USUAL.refuted
-    careless = replace(USUAL, refuted=(first, 0.0, 0.05, last))  # the probability alone counts
+    # The probability alone counts.
+    careless = USUAL.with_values({"refutation.min_lead_nats": 0.0})
     assert rate_everywhere(*rated("alike")[:2], settings=careless).unique is False
-    for changed in ({"sure": (beta, none, 1.0 - 1e-12)}, {"refuted": (0.0, 3.0, 0.05, 0.0)}):
-        told = rate_everywhere(*rated("lopsided")[:2], settings=replace(USUAL, **changed))
+    strict = (
+        {"decision.min_probability": 1.0 - 1e-12},
+        {
+            "refutation.min_agreement": 0.0,
+            "refutation.min_lead_nats": 3.0,
+            "refutation.min_group_share": 0.0,
+        },
+    )
+    for changed in strict:
+        told = rate_everywhere(*rated("lopsided")[:2], settings=USUAL.with_values(changed))
         assert told.unique is False
-    agreeing = replace(USUAL, refuted=(99.0, *USUAL.refuted[1:]), witnesses=99)
+    agreeing = USUAL.with_values({"refutation.min_agreement": 99.0, "decision.min_groups": 99})
     told = rate_everywhere(*rated("lopsided")[:2], settings=agreeing)
     assert (told.unique, told.judged) == (True, Verdict.AMBIGUOUS)  # a caution, and no rating
 

@@ -211,7 +211,8 @@ def settings_page() -> str:
         for row in kind.rows():
             unit = "" if row.unit == "1" else f" {row.unit}"
             limits = "" if isinstance(row.default, bool) else "{:g} to {:g}".format(*row.range)
-            default = f"{row.default}" if isinstance(row.default, int) else f"{row.default:.6g}"
+            numbers = row.default if isinstance(row.default, tuple) else (row.default,)
+            default = ", ".join(f"{n}" if isinstance(n, int) else f"{n:.6g}" for n in numbers)
             cells = f"`{row.name}`", _meaning(kind, row.name), f"{default}{unit}", limits
             lines.append(f"| {' | '.join([*cells, row.raises, row.evidence])} |")
     return "\n".join(lines) + "\n"
@@ -237,7 +238,7 @@ def settings_kinds() -> list[type[Settings]]:
             if inspect.isclass(kind) and issubclass(kind, Settings) and fields(kind):
                 kinds[kind.__name__] = kind
     inner = {type(value) for kind in kinds.values() for value in vars_of(kind).values()}
-    return [kind for kind in kinds.values() if kind not in inner]
+    return [kind for kind in kinds.values() if kind not in inner or kind.__name__ in iv.__all__]
 
 
 def vars_of(kind: type[Settings]) -> dict[str, Any]:
@@ -259,8 +260,10 @@ def _schema(kind: type[Settings]) -> dict[str, Any]:
             continue
         low, high = rows[name].range
         kind_of = "integer" if isinstance(value, int) else "number"
-        limits = {"minimum": low, "maximum": high, "unit": rows[name].unit}
-        properties[name] = {"type": kind_of, **entry, **limits}
+        limits = {"type": kind_of, "minimum": low, "maximum": high}
+        if isinstance(value, tuple):
+            limits = {"type": "array", "minItems": 1, "items": limits}
+        properties[name] = {**entry, **limits, "unit": rows[name].unit}
     head = {"type": "object", "description": _head(kind), "additionalProperties": False}
     return {**head, "properties": properties}
 

@@ -35,7 +35,8 @@ class Row(NamedTuple):
         kind: What it is a name of.
         old: The earlier name.
         new: Today's name, or `None` for what was removed. Of a setting that was a tuple, today's
-            names of its numbers, with those of the settings that they are in.
+            names of its numbers, with those of the settings that they are in; "; " stands between
+            the names of inner tuples.
         reason: For what was removed: a sentence that says what to use instead.
         since: The first version with this change.
     """
@@ -62,6 +63,16 @@ class Row(NamedTuple):
             return "", self.old
         owner, _, name = self.old.replace("(", ".").rpartition(".")
         return owner, name.rstrip(")")
+
+    @property
+    def groups(self) -> list[list[str]]:
+        """Return today's names: one list for a name or a tuple, several for a tuple of tuples."""
+        return [group.split(", ") for group in (self.new or "").split("; ")]
+
+    @property
+    def today(self) -> list[str]:
+        """Return today's names of all numbers."""
+        return [name for group in self.groups for name in group]
 
     def warn(self, depth: int = 3) -> str:
         """Warn the caller `depth` frames up, and return today's name.
@@ -145,6 +156,80 @@ ROWS = (
     Row("setting", "BeamModel.unseen", "unknown_hit, unknown_fade_per_m"),
     Row("setting", "BeamModel.slack", "behind_m, behind_share"),
     Row("setting", "BeamModel.gloss", "intensity_sigma_share, intensity_weight"),
+    Row("setting", "LocalizationSettings.short", "search.max_short_cost"),
+    Row(
+        "setting", "LocalizationSettings.seen_share",
+        "search.min_seen_share_2d, search.min_seen_share_3d",
+    ),
+    Row(
+        "setting", "LocalizationSettings.finalists",
+        "search.max_nodes, search.headings_per_node",
+    ),
+    Row(
+        "setting", "LocalizationSettings.seeds",
+        "search.first_candidates, search.full_candidates",
+    ),
+    Row("setting", "LocalizationSettings.lead", "decision.min_cost_ratio"),
+    Row("setting", "LocalizationSettings.stop", "search.stop_cost_ratio"),
+    Row(
+        "setting", "LocalizationSettings.apart",
+        "search.separation_m, search.separation_rad; "
+        "fit.separation_m, fit.separation_rad",
+    ),
+    Row(
+        "setting", "LocalizationSettings.beams",
+        "fit.coarse_max_beams, fit.coarse_beam_spacing_rad; "
+        "fit.fine_max_beams, fit.fine_beam_spacing_rad",
+    ),
+    Row("setting", "LocalizationSettings.coarse", "fit.coarse_sigmas"),
+    Row("setting", "LocalizationSettings.fine", "fit.fine_sigmas_m"),
+    Row(
+        "setting", "LocalizationSettings.keep",
+        "fit.first_rated, fit.first_refined; "
+        "fit.full_rated, fit.full_refined",
+    ),
+    Row("setting", "LocalizationSettings.worth", "scoring.explained_weight"),
+    Row(
+        "setting", "LocalizationSettings.nearby",
+        "scoring.climb_step_m, scoring.climb_step_rad, scoring.climb_range_nats",
+    ),
+    Row(
+        "setting", "LocalizationSettings.sure",
+        "decision.likelihood_power, "
+        "decision.no_place_score_nats, decision.min_probability",
+    ),
+    Row(
+        "setting", "LocalizationSettings.block",
+        "scoring.group_rad, scoring.group_length_m",
+    ),
+    Row(
+        "setting", "LocalizationSettings.refuted",
+        "refutation.min_agreement, refutation.min_lead_nats, "
+        "refutation.softness, refutation.min_group_share",
+    ),
+    Row("setting", "LocalizationSettings.witnesses", "decision.min_groups"),
+    Row("setting", "LocalizationSettings.loose", "decision.max_position_std_m"),
+    Row(
+        "setting", "LocalizationSettings.poor",
+        "decision.min_score_nats, alternatives.good_score_nats",
+    ),
+    Row("setting", "LocalizationSettings.slip", "scoring.max_slip_cost_nats"),
+    Row(
+        "setting", "LocalizationSettings.same",
+        "decision.same_place_m, decision.same_place_rad",
+    ),
+    Row("setting", "LocalizationSettings.listed", "decision.max_estimates"),
+    Row("setting", "LocalizationSettings.floor", "covariance.min_std_m, covariance.min_std_rad"),
+    Row(
+        "setting", "LocalizationSettings.scatter",
+        "covariance.residual_m, covariance.inflation, "
+        "covariance.residual_cells_2d, covariance.residual_cells_3d",
+    ),
+    Row("setting", "ProofSettings.largest", "max_box_m, max_box_rad"),
+    Row("setting", "ProofSettings.see", "max_ray_box_m"),
+    Row("setting", "ProofSettings.finest", "min_box_m"),
+    Row("setting", "ProofSettings.most", "max_boxes"),
+    Row("setting", "ProofSettings.seconds", "max_time_s"),
     Row(
         "setting", "SurveyingSettings.views",
         "visibility.headings, "
@@ -332,8 +417,9 @@ def _with_keywords(function: Any, rows: dict[str, Row]) -> Any:
     @wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         for old in rows.keys() & kwargs.keys():
-            value, names = kwargs.pop(old), rows[old].warn().split(", ")
-            for name, number in zip(names, _numbers(rows[old], value), strict=True):
+            value, row = kwargs.pop(old), rows[old]
+            row.warn()
+            for name, number in zip(row.today, _numbers(row, value), strict=True):
                 part, _, rest = name.partition(".")
                 if rest:
                     settings = kwargs.get(part) or getattr(type(args[0])(), part)
@@ -346,12 +432,16 @@ def _with_keywords(function: Any, rows: dict[str, Row]) -> Any:
 
 def _numbers(row: Row, value: Any) -> Sequence[Any]:
     """Return the values of the new settings that replace an earlier one."""
-    names = (row.new or "").split(", ")
-    if len(names) == 1:
+    if len(row.today) == 1:
         return (value,)
-    if not isinstance(value, list | tuple) or len(value) != len(names):
+    tuples = (value,) if len(row.groups) == 1 else value
+    if not _is_like(tuples, row.groups) or not all(map(_is_like, tuples, row.groups)):
         raise InputError.about(row.name, f"is now `{row.new}`; got {value!r}.", code="renamed")
-    return value
+    return [number for numbers in tuples for number in numbers]
+
+
+def _is_like(values: Any, names: Sequence[Any]) -> bool:
+    return isinstance(values, list | tuple) and len(values) == len(names)
 
 
 def todays_settings(owner: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -360,7 +450,7 @@ def todays_settings(owner: str, values: Mapping[str, Any]) -> dict[str, Any]:
     rows = rows_of("setting", owner=owner)
     for name, value in values.items():
         row = rows.get(name, Row("setting", name, name))
-        result |= zip((row.new or "").split(", "), _numbers(row, value), strict=True)
+        result |= zip(row.today, _numbers(row, value), strict=True)
     return result
 
 
@@ -372,7 +462,10 @@ class OldAttribute:
 
     def __get__(self, instance: object, owner: type) -> Any:
         """Warn, and return the value under the new name, or a tuple for several names."""
-        return attrgetter(*self.row.warn().split(", "))(owner if instance is None else instance)
+        self.row.warn()
+        thing = owner if instance is None else instance
+        values = [attrgetter(*names)(thing) for names in self.row.groups]
+        return values[0] if len(values) == 1 else tuple(values)
 
 
 def moved(module: str, name: str) -> Any:

@@ -24,6 +24,8 @@ from isovist.renamed import todays_settings
 
 S = TypeVar("S")
 Range = tuple[float, float]
+Numbers = float | tuple[float, ...]
+"""Value of a setting: a number, a boolean, or a sequence of like numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class SettingRow:
     """
 
     name: str
-    default: float | int | bool
+    default: Numbers
     unit: str
     range: Range
     raises: str
@@ -48,12 +50,13 @@ class SettingRow:
 
 
 def setting(
-    default: float | bool, *, unit: str, range: Range, raises: str, evidence: str
+    default: Numbers, *, unit: str, range: Range, raises: str, evidence: str
 ) -> Any:  # a field, which dataclasses type as its value
     """Declare a field of a settings dataclass; see the module.
 
     Args:
-        default: Default value. A whole number makes a field of whole numbers.
+        default: Default value. A whole number makes a field of whole numbers, a tuple one of a
+            sequence of one or more numbers.
         unit: Unit, such as "m" or "nats per beam"; "1" for a number without one.
         range: Least and greatest valid value.
         raises: The effect of a higher value, in a few words.
@@ -63,7 +66,7 @@ def setting(
     return field(default=default, metadata=row)
 
 
-def unvaried(default: float | bool, *, unit: str, range: Range, raises: str) -> Any:
+def unvaried(default: Numbers, *, unit: str, range: Range, raises: str) -> Any:
     """Declare a field like `setting` whose default was chosen and has not been varied."""
     return setting(default, unit=unit, range=range, raises=raises, evidence="not varied")
 
@@ -88,7 +91,7 @@ class Settings:
         rows: list[SettingRow] = []
         for part in fields(cls):
             if "range" in part.metadata:
-                rows.append(SettingRow(part.name, cast(float, part.default), **part.metadata))
+                rows.append(SettingRow(part.name, cast(Numbers, part.default), **part.metadata))
             else:
                 for row in type(_default_of(part)).rows():
                     values = {name: getattr(row, name) for name in SettingRow.__slots__}
@@ -126,12 +129,15 @@ class Settings:
         Raises:
             InputError: If a name is missing or unknown, or a value is invalid.
         """
-        values = todays_settings(cls.__name__, values)
-        if any("." in name for name in values):
-            return cls().with_values(values)
+        values = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in todays_settings(cls.__name__, values).items()
+        }
+        moved = {name: value for name, value in values.items() if "." in name}
+        stored = {name: value for name, value in values.items() if "." not in name}
         parts = {part.name: part for part in fields(cls)}
-        if set(values) != set(parts):
-            names = ", ".join(sorted(set(parts) ^ set(values)))
+        if set(stored) - set(parts) or (set(stored) != set(parts) and not moved):
+            names = ", ".join(sorted(set(parts) ^ set(stored)))
             raise InputError.about(
                 "settings", f"do not match this version: {names}.", code="conflict"
             )
@@ -139,9 +145,9 @@ class Settings:
             name: value
             if "range" in parts[name].metadata
             else type(_default_of(parts[name])).from_json(value)
-            for name, value in values.items()
+            for name, value in stored.items()
         }
-        return cls(**made)
+        return cls(**made).with_values(moved)
 
 
 def checked_settings(kind: type[S], settings: S | None, default: S | None = None) -> S:
@@ -169,6 +175,12 @@ def _default_of(part: Any) -> Any:
 
 
 def _check_number(name: str, value: Any, default: Any, limits: Range) -> None:
+    if isinstance(default, tuple):
+        if not isinstance(value, tuple) or not value:
+            raise InputError.about(name, f"must be a tuple of numbers, got {value!r}.")
+        for number in value:
+            _check_number(name, number, default[0], limits)
+        return
     if isinstance(default, bool):
         if not isinstance(value, bool):
             raise InputError.about(name, f"must be true or false, got {value!r}.")

@@ -135,7 +135,9 @@ def test_a_narrow_view_cannot_be_told():
 @BOTH
 def test_settings_reach_the_check(site):
     scan = site.look(site.places[0])
-    strict = replace(iv.LocalizationSettings(), poor=(50.0, 50.0))
+    strict = iv.LocalizationSettings().with_values(
+        {"decision.min_score_nats": 50.0, "alternatives.good_score_nats": 50.0}
+    )
     told = iv.check(site.atlas, scan, site.places[0], settings=strict)
     assert (told.verdict, told.reasons) == ("disagrees", (iv.Reason.POOR_FIT,))
 

@@ -1,7 +1,6 @@
 """Scans that are mirrored or of the wrong size: not unique, and a hint at what is wrong."""
 
 import json
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -84,7 +83,17 @@ def test_a_prior_bounds_the_hints(site):
 def test_a_unique_place_at_the_wrong_size_is_not_called_unique(name, factor):
     """Where that nothing fits well, or one place not well enough, is never said."""
     site = SITES[name]
-    trusting = replace(USUAL, sure=(0.4, 0.0, 0.0), refuted=(0.8, 0.1, 0.05, 0.0))
+    trusting = USUAL.with_values(
+        {
+            "decision.likelihood_power": 0.4,
+            "decision.no_place_score_nats": 0.0,
+            "decision.min_probability": 0.0,
+            "refutation.min_agreement": 0.8,
+            "refutation.min_lead_nats": 0.1,
+            "refutation.softness": 0.05,
+            "refutation.min_group_share": 0.0,
+        }
+    )
     reasons = []
     for k, truth in enumerate(site.places):
         answer = iv.locate(site.atlas, site.look(truth, seed=k).scaled(factor), settings=trusting)
@@ -116,7 +125,13 @@ def test_a_building_that_is_its_own_mirror_image_is_not_doubted(seed):
     """Either way round the scan fits as well, and the place as it is is the only one."""
     world, atlas = symmetric_hall(block=False)
     scan = PLANAR.scan(world, TRUTH, np.random.default_rng(seed))
-    answer = iv.locate(atlas, scan, settings=replace(USUAL, poor=(1.5, 99.0)))
+    answer = iv.locate(
+        atlas,
+        scan,
+        settings=USUAL.with_values(
+            {"decision.min_score_nats": 1.5, "alternatives.good_score_nats": 99.0}
+        ),
+    )
     assert answer.verdict == "unique"
     assert near(answer.best.pose, TRUTH)
 
@@ -128,7 +143,9 @@ def test_a_mirrored_scan_that_fits_alone_is_not_called_unique():
     assert (answer.verdict, answer.reasons) == ("ambiguous", (iv.Reason.MIRROR_FITS_BETTER,))
     assert near(iv.hints(atlas, scan, answer)[0].pose, TRUTH)
     # A good fit is not searched again.
-    trusting = replace(USUAL, poor=(1.5, 0.0))
+    trusting = USUAL.with_values(
+        {"decision.min_score_nats": 1.5, "alternatives.good_score_nats": 0.0}
+    )
     assert iv.locate(atlas, scan, settings=trusting).verdict == "unique"
 
 

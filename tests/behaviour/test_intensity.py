@@ -86,7 +86,7 @@ def test_cells_have_the_reflectance_of_the_nearest_wall():
 def test_a_proof_allows_for_what_intensities_add():
     best = np.log(0.8 / (np.sqrt(2.0 * np.pi) * 0.2) + 0.2)
     answer = iv.locate(lit(), case("plane")[1], prove=True, budget_s=0.0)
-    margin = iv.LocalizationSettings().refuted[1]
+    margin = iv.LocalizationSettings().refutation.min_lead_nats
     assert answer.proof.floor == pytest.approx(answer.best.score - margin - best)
 
 
@@ -133,7 +133,9 @@ def test_the_first_ring_is_that_of_ranges_and_a_few_candidates_will_do():
     assert (plain.signal, both.signal) == ("range", BOTH)
     np.testing.assert_array_equal(both.descriptors[:, :1], plain.descriptors)
     assert both.descriptors.shape[1] == 2
-    few = iv.LocalizationSettings(seeds=(2, 2))
+    few = iv.LocalizationSettings().with_values(
+        {"search.first_candidates": 2, "search.full_candidates": 2}
+    )
     assert near(iv.locate(both, seen(), settings=few).best.pose, HERE, 0.05)
 
 

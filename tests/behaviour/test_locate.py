@@ -47,7 +47,11 @@ def test_the_trace_tells_each_batch_of_a_search(site):
         answer = iv.locate(atlas, scan)
         steps = answer.trace
         assert (steps[-1].verdict, steps[-1].reasons) == (answer.verdict, answer.reasons)
-        assert len(steps) > 1 or verdict == "unique" or steps[-1].cost_ratio >= USUAL.stop
+        assert (
+            len(steps) > 1
+            or verdict == "unique"
+            or steps[-1].cost_ratio >= USUAL.search.stop_cost_ratio
+        )
         assert all(step.verdict != "unique" for step in steps[:-1])
         assert all(a.hypotheses <= b.hypotheses for a, b in pairwise(steps))
         assert all(step.candidates > 0 and step.decide_ms > 0.0 for step in steps[:1])
@@ -125,13 +129,17 @@ def test_two_places_alike_are_ambiguous_and_both_are_listed(site):
 def test_probabilities_are_shares_of_all_places_that_were_fitted(site):
     """What is listed adds up to 1 with `none`, and so does all that was fitted."""
     for scan, likely in ((site.look(site.places[1]), True), (site.elsewhere(), False)):
-        answer = iv.locate(site.atlas, scan, settings=replace(USUAL, listed=3))
+        answer = iv.locate(
+            site.atlas, scan, settings=USUAL.with_values({"decision.max_estimates": 3})
+        )
         listed = [e.probability for e in answer.estimates]
         assert listed == sorted(listed, reverse=True)
         assert 0.0 < sum(listed) <= 1.0 + 1e-12
         assert sum(listed) + answer.none == pytest.approx(1.0, abs=1e-12)
         assert (answer.none < 0.01) if likely else (answer.none > 0.5)
-        every = iv.locate(site.atlas, scan, settings=replace(USUAL, listed=100_000))
+        every = iv.locate(
+            site.atlas, scan, settings=USUAL.with_values({"decision.max_estimates": 100_000})
+        )
         assert len(every.estimates) > len(listed)
         assert every.none <= answer.none
         assert (every.none < 1e-6) if likely else (every.none > 0.5)
@@ -142,7 +150,14 @@ def test_probabilities_are_shares_of_all_places_that_were_fitted(site):
 
 @BOTH
 def test_following_the_beams_of_every_fit_gives_the_same_answer(site):
-    every = replace(USUAL, keep=((10**6, 40), (10**6, 160)))
+    every = USUAL.with_values(
+        {
+            "fit.first_rated": 10**6,
+            "fit.first_refined": 40,
+            "fit.full_rated": 10**6,
+            "fit.full_refined": 160,
+        }
+    )
     most = 0.0 if site.name == "plane" else 0.01  # in space two doors find the place
     for k, place in enumerate(site.places):
         scan = site.look(place, seed=k)

@@ -159,20 +159,35 @@ def test_a_check_is_of_one_pose_on_one_map(name):
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("listed", 0), ("seeds", (0, 0)), ("finalists", (0, 4)), ("finalists", (3000, 0)),
-        ("beams", ((0, 0.2), (0, 0.1))), ("sure", (0.5, 2.9, 5.0)), ("seen_share", (7.0, 7.0)),
-        ("fine", (0.1, 0.0)), ("coarse", (0.0,)), ("same", (0.0, 0.1)), ("witnesses", 0),
-        ("lead", 0.5), ("refuted", (1.0, 0.3, 0.0, 0.04)), ("block", (0.0, 0.75)),
+        ("decision.max_estimates", 0), ("search.first_candidates", 0), ("search.max_nodes", 0),
+        ("search.headings_per_node", 0), ("fit.coarse_max_beams", 0), ("decision.min_groups", 0),
+        ("decision.min_probability", 5.0), ("search.min_seen_share_2d", 7.0),
+        ("fit.fine_sigmas_m", (0.1, 0.0)), ("fit.coarse_sigmas", (0.0,)),
+        ("fit.coarse_sigmas", ()), ("decision.same_place_m", 0.0),
+        ("decision.min_cost_ratio", 0.5), ("refutation.softness", 0.0),
+        ("scoring.group_rad", 0.0),
     ],
 )  # fmt: skip
 def test_settings_with_which_no_scan_can_be_located_are_refused(field, value):
-    with refused(field):
-        iv.LocalizationSettings(**{field: value})
+    with refused(field.split(".")[1]):
+        iv.LocalizationSettings().with_values({field: value})
 
 
 @pytest.mark.parametrize("site", SITES.values(), ids=SITES)
 def test_the_least_that_settings_allow_is_no_error(site):
-    least = iv.LocalizationSettings(finalists=(1, 1), seeds=(1, 1), keep=((1, 1), (1, 1)), listed=1)
+    least = iv.LocalizationSettings().with_values(
+        {
+            "search.max_nodes": 1,
+            "search.headings_per_node": 1,
+            "search.first_candidates": 1,
+            "search.full_candidates": 1,
+            "fit.first_rated": 1,
+            "fit.first_refined": 1,
+            "fit.full_rated": 1,
+            "fit.full_refined": 1,
+            "decision.max_estimates": 1,
+        }
+    )
     assert len(iv.locate(site.atlas, site.look(site.places[0]), settings=least).estimates) == 1
 
 

@@ -76,7 +76,7 @@ def test_two_floors_alike_are_ambiguous_between_floors(site):
 
 @BOTH
 def test_faint_places_of_other_maps_do_not_count(site):
-    scan, every = site.look(site.places[1]), replace(USUAL, listed=1000)
+    scan, every = site.look(site.places[1]), USUAL.with_values({"decision.max_estimates": 1000})
     answer = iv.locate(pair(site), scan, settings=every)
     others = [e for e in answer.estimates if e.map != answer.map]
     faint = [e for e in others if e.refuted and e.probability < 0.03 * answer.best.probability]
@@ -92,12 +92,22 @@ def test_faint_places_of_other_maps_do_not_count(site):
 def test_a_place_of_any_map_that_was_not_looked_at_is_not_absent(site):
     """One candidate is handed on, and the same place of the other map is left out."""
     scan = site.look(site.places[0])
-    few = iv.locate(alike(site), scan, settings=replace(USUAL, seeds=(2, 2)))
+    few = iv.locate(
+        alike(site),
+        scan,
+        settings=USUAL.with_values({"search.first_candidates": 2, "search.full_candidates": 2}),
+    )
     assert few.verdict == "ambiguous"
 
 
 def test_what_is_not_ahead_of_all_that_was_left_out_is_not_unique():
-    ahead = replace(USUAL, seeds=(20, 40), lead=1000.0)
+    ahead = USUAL.with_values(
+        {
+            "search.first_candidates": 20,
+            "search.full_candidates": 40,
+            "decision.min_cost_ratio": 1000.0,
+        }
+    )
     answer = iv.locate(pair(PLANE), PLANE.look(PLANE.places[0]), settings=ahead)
     assert answer.map == "here"
     assert (answer.verdict, answer.reasons) == ("ambiguous", (iv.Reason.SEARCH_INCOMPLETE,))
@@ -230,7 +240,7 @@ def test_check_judges_a_right_pose_among_more_alike_maps_than_are_listed(name):
 
 
 def test_all_maps_that_may_be_right_are_named_however_few_estimates_are_listed():
-    few = iv.LocalizationSettings(listed=3)
+    few = iv.LocalizationSettings().with_values({"decision.max_estimates": 3})
     answer = iv.locate(alike_maps(), PLANE.look(PLANE.places[0]), settings=few)
     assert len(answer.estimates) == 3
     assert iv.Reason.SEVERAL_MAPS in answer.reasons

@@ -48,7 +48,7 @@ def test_an_unknown_start_becomes_unique_and_is_followed(name, mounted):
         assert chances == sorted(chances, reverse=True)
         assert sum(chances) <= 1.0 + 1e-9
         assert belief.best is belief.estimates[0]
-    metres, radians = LocalizationSettings().floor
+    metres, radians = LocalizationSettings().covariance.min_std
     sigma = np.sqrt(np.diag(beliefs[-1].best.covariance))
     assert (sigma > [metres, metres, radians, metres][: site.atlas.dimension + 1]).all()
     assert (sigma < 0.2).all()

@@ -176,6 +176,6 @@ def test_the_last_frames_asked_as_one_scan_refute_what_the_way_leaves():
     assert [estimate.probability for estimate in first.estimates] == [1.0]
     assert first.travelled >= 2 * never.keyframes.min_distance_m
     # Where they may settle nothing, nothing does.
-    strict = iv.LocalizationSettings(refuted=(99.0, *iv.LocalizationSettings().refuted[1:]))
+    strict = iv.LocalizationSettings().with_values({"refutation.min_agreement": 99.0})
     tracker = iv.Tracker(PLANE.atlas, settings=never, localization=strict)
     assert not unique(follow(tracker, CORRIDOR[:12])).any()

@@ -31,7 +31,7 @@ def owner_of(row):
 
 
 def call(row):
-    function, names = owner_of(row), (row.new or row.name).split(", ")
+    function, names = owner_of(row), row.today
     parameters = inspect.signature(function).parameters
     with_parts = {name.split(".")[0] for name in names}
     if row.new is not None and not with_parts <= parameters.keys():

@@ -28,9 +28,11 @@ def test_every_setting_is_documented_and_frozen(kind):
 def test_settings_reach_the_answer(site):
     scan, answer = site.asked()
     assert answer.verdict is iv.Verdict.UNIQUE
-    strict = replace(iv.LocalizationSettings(), poor=(50.0, 50.0))
+    strict = iv.LocalizationSettings().with_values(
+        {"decision.min_score_nats": 50.0, "alternatives.good_score_nats": 50.0}
+    )
     assert iv.locate(site.atlas, scan, settings=strict).verdict is iv.Verdict.LOST
-    one = replace(iv.LocalizationSettings(), listed=1)
+    one = iv.LocalizationSettings().with_values({"decision.max_estimates": 1})
     assert len(iv.locate(site.atlas, scan, settings=one).estimates) == 1
 
 

@@ -22,7 +22,7 @@ USUAL = iv.LocalizationSettings()
 def candidates(atlas, scan, settings=USUAL, region=None, *, is_full=False, only=None):
     """The first candidates of one scan on one map, or the last."""
     nodes = NodeSearch(atlas, scan, region, settings, subset=only)
-    count = settings.share(atlas, settings.seeds[is_full])
+    count = settings.share(atlas, settings.search.candidates(is_full=is_full))
     return nodes.full(count) if is_full else nodes.coarse(count)
 
 
@@ -31,15 +31,15 @@ def sought(maps, scan, settings=USUAL, **how):
     return find_candidates(search_space_of(maps), scan, None, settings, **how)
 
 
-def beams(atlas, scan, thin=USUAL.beams[1]):
+def beams(atlas, scan, thin=USUAL.fit.fine_beams):
     """Beams of one scan or of several."""
-    return select_beams(atlas, scan, thin, USUAL.block)
+    return select_beams(atlas, scan, thin, USUAL.scoring.group)
 
 
 def fits_of(atlas, scan):
     """Unlike places of a scan, fitted and rated as in a first look, best first."""
     fits, _ = CandidateFitter(atlas, scan, USUAL).fit(candidates(atlas, scan).poses)
-    return fits.select(distinct_indices(fits.poses, *USUAL.same))
+    return fits.select(distinct_indices(fits.poses, *USUAL.decision.same_place))
 
 
 def fits_at(atlas, scan, poses):

@@ -20,7 +20,18 @@ from isovist import (
 
 FULL = Lidar(range_max=10.0, noise=0.03)
 RINGS = SpinningLidar(rings=4, azimuths=32, range_max=12.0, noise=0.02)
-QUICK = LocalizationSettings(finalists=(600, 4), seeds=(60, 60), keep=((60, 12), (60, 12)))
+QUICK = LocalizationSettings().with_values(
+    {
+        "search.max_nodes": 600,
+        "search.headings_per_node": 4,
+        "search.first_candidates": 60,
+        "search.full_candidates": 60,
+        "fit.first_rated": 60,
+        "fit.first_refined": 12,
+        "fit.full_rated": 60,
+        "fit.full_refined": 12,
+    }
+)
 """A search with few candidates, for claims that do not depend on them."""
 FEW = SurveyingSettings().with_values({"visibility.max_views": 1600})
 """Few views, which take longest."""

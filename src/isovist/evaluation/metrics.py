@@ -69,7 +69,7 @@ class Outcome:
 def outcome_of(atlas: Atlas, scan: AnyScan, answer: Answer, truth: AnyPose) -> Outcome:
     """Compare an answer with the true pose."""
     limits = PROTOCOL.right_3d_m, PROTOCOL.right_3d_rad
-    max_m, max_rad = LocalizationSettings().same if atlas.dimension == 2 else limits
+    max_m, max_rad = LocalizationSettings().decision.same_place if atlas.dimension == 2 else limits
     errors = [pose_error(estimate.pose, truth) for estimate in answer.estimates]
     is_near = [metres <= max_m and angle <= max_rad for metres, angle in errors]
     pose, rating = _at_truth(atlas, scan, truth)
@@ -96,7 +96,7 @@ def _at_truth(atlas: Atlas, scan: AnyScan, truth: AnyPose) -> tuple[AnyPose, flo
     in_range = scan.within(atlas.diagonal)
     if in_range is None:
         return truth, -np.inf
-    beams = atlas.beams(in_range, settings.beams[1], settings.block)
+    beams = atlas.beams(in_range, settings.fit.fine_beams, settings.scoring.group)
     sensor = np.asarray((truth @ scan.T_robot_level).vector)[None]
     fit = atlas.fit(beams, sensor, settings.fine_widths(atlas), atlas.fitted(False))
     poses = np.concatenate([sensor, fit.poses])

@@ -195,7 +195,7 @@ def _with_turns(situation: Situation, tree: PathTree) -> PathTree:
     if situation.scan.field_of_view > objective.full_view_rad:
         return tree
     localization = situation.tracker.localization
-    part = localization.witnesses * localization.block[0]
+    part = localization.decision.min_groups * localization.scoring.group_rad
     count = int(np.pi / part + 1e-9)
     sides = part * np.repeat(np.arange(1, count + 1), 2) * np.tile([1.0, -1.0], count)
     angles = sides[sides > -np.pi + 1e-9]
@@ -220,7 +220,7 @@ def _forecast(situation: Situation, tree: PathTree) -> tuple[FloatArray, FloatAr
     count, objective = situation.alternatives, situation.ground.settings.objective
     sums, lengths = _evidence(situation, tree)
     A, Q, D, W = np.moveaxis(sums, 1, 0)
-    t, d = A / np.sqrt(Q + tracker.localization.refuted[2]), D / np.sqrt(W)
+    t, d = A / np.sqrt(Q + tracker.localization.refutation.softness), D / np.sqrt(W)
     share = refutation(tracker, t, d, rivals.explained)
     share[:, np.arange(count + 1), np.arange(count + 1)] = 1.0
     is_refuted = share >= 1.0
@@ -251,7 +251,7 @@ def _evidence(situation: Situation, tree: PathTree) -> tuple[FloatArray, FloatAr
     square = np.square(delta).sum(axis=-1, dtype=np.float64)
     mean = total / np.maximum(count, 1)[..., None]
     fresh = _novelty(tracker, tree)
-    per_block = settings.foresight.beam_spacing_rad / tracker.localization.block[0]
+    per_block = settings.foresight.beam_spacing_rad / tracker.localization.scoring.group_rad
     terms = np.stack([per_block * total, per_block * square, mean, np.ones_like(mean)], axis=1)
     sums = np.repeat(rivals.sums[None], len(views), axis=0)
     lengths = np.zeros(count.shape)

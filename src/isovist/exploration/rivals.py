@@ -13,7 +13,7 @@ from isovist.tracking import Tracker
 
 def refutation(tracker: Tracker, t: FloatArray, d: FloatArray, explained: float) -> FloatArray:
     """Return how close places are to being refuted by the tracker, from 0 to 1."""
-    settings, margin = tracker.settings.competitors, tracker.localization.refuted[1]
+    settings, margin = tracker.settings.competitors, tracker.localization.refutation.min_lead_nats
     by_agreement = np.minimum(t * explained**2 / settings.min_agreement, d / margin)
     by_lead = np.minimum(t / settings.clear_agreement, d / settings.clear_lead_nats)
     return np.clip(np.maximum(by_agreement, by_lead), 0.0, 1.0)
@@ -54,7 +54,9 @@ class Rivals:
         t, d = bank.margins()
         frames, explained = bank.keyframes, bank.explained_share()
         live = refutation(tracker, t, d, explained) < 1.0
-        index = np.append(0, 1 + np.flatnonzero(live))[: tracker.localization.listed]
+        index = np.append(0, 1 + np.flatnonzero(live))[
+            : tracker.localization.decision.max_estimates
+        ]
         E = bank.evidence()[index]
         chances = np.exp(E - E.max())
         sums = np.zeros((4, len(index), len(index)))

@@ -66,7 +66,6 @@ from isovist.localization.interpretations.hints import hints as hints
 from isovist.localization.interpretations.levelling import resolve_tilt as resolve_tilt
 from isovist.localization.kernels import compile_kernels as compile_kernels
 from isovist.localization.locate import preview as preview
-from isovist.localization.positional_settings import check_numbers as check_numbers
 from isovist.localization.query.query import Query as Query
 from isovist.localization.query.region import Region as Region
 from isovist.localization.query.scan_views import select_beams as select_beams

@@ -289,7 +289,7 @@ def _unpickle(verdict: str, reasons: Sequence[str], *rest: Any) -> Answer:
 
 def is_same_place(a: AnyPose, b: AnyPose, settings: LocalizationSettings) -> bool:
     """Return whether two poses are of one place: within the error of a right answer."""
-    max_gap, max_turn = settings.same
+    max_gap, max_turn = settings.decision.same_place
     gap = float(np.hypot(a.x - b.x, a.y - b.y))
     if isinstance(a, Pose3) and isinstance(b, Pose3):
         gap = float(np.hypot(gap, a.z - b.z))

@@ -211,7 +211,7 @@ def carry(answer: Answer, motion: AnyPose, drift: Drift, settings: LocalizationS
     if answer.best is None or answer.verdict is not Verdict.UNIQUE:
         return answer
     std = float(np.sqrt(major_axis(answer.best.covariance)[0]))
-    if std <= settings.loose:
+    if std <= settings.decision.max_position_std_m:
         return answer
     return demote(answer, (Reason.POSITION_SLIDES,), {"position_std": std})
 

@@ -125,7 +125,11 @@ def headline(answer: Answer) -> str:
         return answer.verdict.value
     rivals_text = ""
     if answer.verdict is Verdict.AMBIGUOUS and rivals:
-        open_end = " or more" if len(answer.estimates) >= LocalizationSettings().listed else ""
+        open_end = (
+            " or more"
+            if len(answer.estimates) >= LocalizationSettings().decision.max_estimates
+            else ""
+        )
         rivals_text = f", {rivals}{open_end} rival{'s' if rivals > 1 else ''}"
     at_best = "" if answer.verdict is Verdict.UNIQUE else ", at best"
     where = f"{at_best} on {best.map}" if best.map else ""

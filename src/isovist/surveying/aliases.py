@@ -60,7 +60,11 @@ class Aliases:
 
 def find_aliases(plan: SurveyPlan, views: Views) -> Aliases:
     """Find the places that each node of a plan can be mistaken for, by comparing views."""
-    atlas, settings, short = plan.atlas, plan.settings.aliases, plan.localization.short
+    atlas, settings, short = (
+        plan.atlas,
+        plan.settings.aliases,
+        plan.localization.search.max_short_cost,
+    )
     sample, step = thinned(atlas, np.arange(len(atlas.nodes)), settings.max_nodes)
     positions, F = atlas.positions, described(atlas)
     nodes = Channels(F[sample], np.ones(F[sample].shape, dtype=np.bool_), positions[sample])
@@ -146,7 +150,11 @@ def _compare(
     """Return costs and turns of candidates, shape (Q, K), and sort the candidates by cost."""
     from isovist.compute import rank_views
 
-    atlas, settings, short = plan.atlas, plan.settings.aliases, plan.localization.short
+    atlas, settings, short = (
+        plan.atlas,
+        plan.settings.aliases,
+        plan.localization.search.max_short_cost,
+    )
     offsets = atlas.positions[candidates] - views.places[:, None]
     is_near = np.linalg.norm(offsets, axis=-1) < settings.min_distance_m
     costs = np.empty(candidates.shape, dtype=np.float32)

@@ -53,12 +53,12 @@ def reasons(visibility: Visibility) -> IntArray:
     plan, views, aliases = visibility.plan, visibility.views, visibility.aliases
     settings, localization = plan.settings.areas, plan.localization
     share = settings.min_headings_share
-    is_blind = (views.witnesses < localization.witnesses).mean(axis=1) >= share
-    is_loose = (views.sigma > localization.loose).mean(axis=1) >= share
+    is_blind = (views.witnesses < localization.decision.min_groups).mean(axis=1) >= share
+    is_loose = (views.sigma > localization.decision.max_position_std_m).mean(axis=1) >= share
     index, worst, places = np.arange(len(plan.nodes)), aliases.worst, plan.places
     gap = np.nan_to_num(aliases.place[index, worst] - places[:, :2])
     distance = np.maximum(np.hypot(gap[:, 0], gap[:, 1]), 1e-9)
-    cosine = np.cos(settings.axis_blocks * localization.block[0])
+    cosine = np.cos(settings.axis_blocks * localization.scoring.group_rad)
     is_along = np.abs(np.sum(gap * views.weakest, axis=1)) >= cosine * distance
     is_same_heading = np.abs(aliases.turn[index, worst]) <= plan.settings.aliases.min_turn_rad
     directions = np.zeros_like(places)

@@ -84,7 +84,7 @@ def cross_links(bank: HypothesisBank, links: Sequence[Link], mount: AnyPose) -> 
     count, maps = len(bank), bank.atlas
     if not isinstance(maps, MultiMap) or not links:
         return False
-    max_distance = bank.localization.same[0]
+    max_distance = bank.localization.decision.same_place_m
     robots = (maps.lift(bank.poses) @ mount.inverse).position  # new twins get none at once
     for link in links:
         ends = (

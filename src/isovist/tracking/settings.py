@@ -11,7 +11,7 @@ from isovist.localization import LocalizationSettings
 from isovist.renamed import accept_old_names
 from isovist.settings import Settings, setting
 
-DRIVE_LOCALIZATION = LocalizationSettings(scatter=(0.0193649, 6.0, 0.1, 0.3))
+DRIVE_LOCALIZATION = LocalizationSettings().with_values({"covariance.inflation": 6.0})
 """The scans of a drive share the errors of the map, so each of them says less than a single one."""
 STARTS = "isovist bench starts on infinite-corridor, aces and fhw; not varied since"
 FOLLOW = "coverage in isovist bench follow on intel and fr079"

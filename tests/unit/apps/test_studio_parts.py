@@ -33,7 +33,11 @@ def test_at_first_sight_the_best_place_is_that_of_the_answer(site):
 def test_what_would_be_looked_at_closer_is_not_called_unique_at_first_sight():
     scan = PLANE.look(PLANE.places[0])
     assert preview(PLANE.atlas, scan).verdict is iv.Verdict.UNIQUE
-    told = preview(PLANE.atlas, scan, settings=replace(iv.LocalizationSettings(), lead=1e9))
+    told = preview(
+        PLANE.atlas,
+        scan,
+        settings=iv.LocalizationSettings().with_values({"decision.min_cost_ratio": 1e9}),
+    )
     assert told.verdict is iv.Verdict.AMBIGUOUS
     assert told.reasons == (iv.Reason.FIRST_SEARCH_ONLY,)
 

@@ -9,7 +9,7 @@ from tests.support.sites import PLANE
 import isovist as iv
 from isovist import LocalizationSettings
 
-SHARES = LocalizationSettings().seen_share
+SEARCH = LocalizationSettings().search
 
 
 @pytest.mark.parametrize("count", [200, 4097])
@@ -23,7 +23,7 @@ def test_channels_are_means_weighted_by_the_basis_and_the_angle_of_each_beam(cou
     for k in range(3):
         left = np.arange(count) % (k + 2) > 0
         scan = iv.Scan(bearings, np.where(left, ranges, np.nan))
-        window = PLANE.atlas.window(scan, SHARES[0])
+        window = PLANE.atlas.window(scan, SEARCH.min_seen_share(2))
         W = basis.weights(unit_vectors(bearings[left])) * owned[left, None]
         around = (window.first + np.arange(window.values.shape[-1])) % len(basis)
         values = (np.log1p(ranges[left]) @ W / W.sum(axis=0))[around]

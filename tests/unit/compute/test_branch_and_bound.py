@@ -43,13 +43,15 @@ def test_rays_that_are_said_to_meet_a_wall_do():
 @pytest.mark.slow
 def test_what_is_seen_through_walls_drops_boxes_but_not_the_right_one():
     atlas, scan, truth = random_site(np.random.default_rng(4))
-    beams = atlas.beams(scan, (16, 0.1), USUAL.block)
+    beams = atlas.beams(scan, (16, 0.1), USUAL.scoring.group)
     floor = float(rated(atlas, beams, truth[None])[0])
     cell = atlas.world.resolution
-    blind = replace(ProofSettings(), largest=(4 * cell, 0.4), finest=2 * cell, see=0.0)
+    blind = replace(
+        ProofSettings(), max_box_m=4 * cell, max_box_rad=0.4, min_box_m=2 * cell, max_ray_box_m=0.0
+    )
     kept = [
         search_pose_boxes(PoseProblem(atlas, beams, atlas.model(USUAL.model), floor), settings)
-        for settings in (blind, replace(blind, see=2 * cell))
+        for settings in (blind, replace(blind, max_ray_box_m=2 * cell))
     ]
     assert all(found.complete and holds(atlas, found, truth) for found in kept)
     assert len(kept[1].boxes) < len(kept[0].boxes)
@@ -59,9 +61,11 @@ def test_what_is_seen_through_walls_drops_boxes_but_not_the_right_one():
 def test_beams_are_followed_for_as_long_as_there_is_time():
     """Boxes that time does not reach are kept."""
     atlas, scan, truth = random_site(np.random.default_rng(4))
-    beams = atlas.beams(scan, (16, 0.1), USUAL.block)
+    beams = atlas.beams(scan, (16, 0.1), USUAL.scoring.group)
     cell = atlas.world.resolution
-    settings = replace(ProofSettings(), largest=(2 * cell, 0.4), finest=cell, see=2 * cell)
+    settings = replace(
+        ProofSettings(), max_box_m=2 * cell, max_box_rad=0.4, min_box_m=cell, max_ray_box_m=2 * cell
+    )
     floor = float(rated(atlas, beams, truth[None])[0])
     problem = PoseProblem(atlas, beams, atlas.model(USUAL.model), floor)
     with use_backend("cpu"):

@@ -76,6 +76,10 @@ def test_beams_that_tell_are_counted_by_where_they_look(
 
 def test_an_answer_with_one_place_has_nothing_to_compare():
     scan = PLANE.look(PLANE.places[0])
-    answer = iv.locate(PLANE.atlas, scan, settings=iv.LocalizationSettings(listed=1))
+    answer = iv.locate(
+        PLANE.atlas,
+        scan,
+        settings=iv.LocalizationSettings().with_values({"decision.max_estimates": 1}),
+    )
     assert contrast(PLANE.atlas, scan, answer) is None
     assert contrast_json(None) is None

@@ -1,6 +1,5 @@
 """The last fit in space, beams spread over what they see; how far a place can slide."""
 
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -85,7 +84,10 @@ def test_a_fit_that_would_rest_half_way_begins_from_the_attitude_that_was_told_t
 def test_what_was_refuted_or_would_leave_the_prior_or_its_place_stays():
     off = at(5.06, 0.0, 0.7)
     atlas, scan = house_atlas(), seen()
-    narrow, here = replace(USUAL, same=(0.02, 0.1)), iv.Region.around(off, 0.02)
+    narrow, here = (
+        USUAL.with_values({"decision.same_place_m": 0.02, "decision.same_place_rad": 0.1}),
+        iv.Region.around(off, 0.02),
+    )
     for refuted, prior, settings, stays in (
         (True, None, USUAL, [False, True]),
         (False, here, USUAL, [True, True]),
@@ -115,7 +117,9 @@ def test_locate_ends_with_the_last_fit():
     atlas, scan = house_atlas(), seen()
     start = np.atleast_2d(iv.locate(atlas, scan, tilt=True).best.pose.vector)
     again = final_fit(atlas, scan, start, 6, USUAL)[0].poses[0]
-    other = refit(atlas, atlas.beams(scan, USUAL.beams[1], USUAL.block), start, USUAL, tilt=True)
+    other = refit(
+        atlas, atlas.beams(scan, USUAL.fit.fine_beams, USUAL.scoring.group), start, USUAL, tilt=True
+    )
     assert np.linalg.norm(again - start) < 0.2 * np.linalg.norm(other.poses[0] - start)
 
 

@@ -153,7 +153,7 @@ def test_competitors_are_all_the_places_that_may_explain_a_scan_as_well(town):
         far = here + np.array([9.0, 4.0, 1.0, 0.0, 0.0, 0.0])
         found = competitors_of(atlas, flat, None, USUAL, np.stack([here, far]))
         assert (found.poses[:2] == [here, far]).all()
-        assert found.cost_ratio(here, 1.5, 0.3) >= USUAL.lead
+        assert found.cost_ratio(here, 1.5, 0.3) >= USUAL.decision.min_cost_ratio
         others = np.hypot(*(found.poses[2:, :2] - here[:2]).T) > 1.5
         assert others.sum() < 20
         # From a wrong place so much may be better that all must be looked at.

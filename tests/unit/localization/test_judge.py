@@ -34,7 +34,7 @@ from isovist.localization import (
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
 GOOD = {
     "groups": 18, "competitors": 0, "maps": (), "inliers": 0.9, "probability": 0.98,
-    "position_std": 0.5, "heading_std": 0.75 * USUAL.same[1],
+    "position_std": 0.5, "heading_std": 0.75 * USUAL.decision.same_place_rad,
 }  # fmt: skip
 
 
@@ -96,7 +96,18 @@ def test_contenders_are_rated_where_they_are_worth_most(site):
     reached = adjusted_log_likelihoods(atlas, fits, USUAL)
     fits = shifted(atlas, fits, slice(None), (0.06, -0.04, 0.02))
     before = adjusted_log_likelihoods(atlas, fits, USUAL)
-    best, after = climb_likelihood(atlas, fits, replace(USUAL, nearby=(0.05, 0.012, 60.0)), before)
+    best, after = climb_likelihood(
+        atlas,
+        fits,
+        USUAL.with_values(
+            {
+                "scoring.climb_step_m": 0.05,
+                "scoring.climb_step_rad": 0.012,
+                "scoring.climb_range_nats": 60.0,
+            }
+        ),
+        before,
+    )
     assert (after >= before).all()
     near = before >= before.max() - 60.0
     assert 2 <= near.sum() < len(near)
@@ -114,7 +125,13 @@ def test_rivals_are_refuted_by_the_fits_as_they_are(site):
     fits = fits_at(atlas, scan, (site.lonely, site.twin))
     assert not decide(atlas, scan, fits, USUAL).estimates[1].refuted
     fits = shifted(atlas, fits, 1, (0.1, -0.08, 0.03))
-    wide = replace(USUAL, nearby=(0.05, 0.012, 1e3))
+    wide = USUAL.with_values(
+        {
+            "scoring.climb_step_m": 0.05,
+            "scoring.climb_step_rad": 0.012,
+            "scoring.climb_range_nats": 1e3,
+        }
+    )
     stays, gains = (decide(atlas, scan, fits, wide, nearby=nearby) for nearby in (False, True))
     assert stays.estimates[1].refuted
     assert gains.estimates[1].refuted
@@ -130,8 +147,13 @@ def test_a_search_that_left_much_out_asks_for_more_agreement(site):
     spoken = (delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + 0.05) * fits.inliers[0]).min()
     verdicts = []
     for times in (1.4, 1.05, 0.95):
-        asked = replace(
-            USUAL, lead=1.0, stop=1e9, refuted=(spoken / times, *USUAL.refuted[1:3], 0.0)
+        asked = USUAL.with_values(
+            {
+                "decision.min_cost_ratio": 1.0,
+                "search.stop_cost_ratio": 1e9,
+                "refutation.min_agreement": spoken / times,
+                "refutation.min_group_share": 0.0,
+            }
         )
         at_last = decide(site.atlas, scan, fits, asked, nearby=False)
         verdicts.append((preview(site.atlas, scan, settings=asked).verdict, at_last.verdict))
@@ -150,7 +172,13 @@ def test_the_place_with_the_highest_mean_rating_is_listed(site):
     assert np.argsort(-log_likelihoods(told.summaries, USUAL)).tolist() == [0, 1, 2, 3, 4]
     assert told.scores.argmax() == 4
     for most, expected in ((5, [0, 1, 2, 3, 4]), (3, [0, 1, 4]), (1, [0])):
-        answer = decide(site.atlas, scan, told, replace(USUAL, listed=most), nearby=False)
+        answer = decide(
+            site.atlas,
+            scan,
+            told,
+            USUAL.with_values({"decision.max_estimates": most}),
+            nearby=False,
+        )
         assert [e.score for e in answer.estimates] == pytest.approx(told.scores[expected])
         rows = [site.atlas.lift(told.poses[[k]])[0] for k in expected]
         assert all(near(e.pose, p, 1e-6, 1e-4) for e, p in zip(answer.estimates, rows, strict=True))
@@ -181,7 +209,10 @@ def test_a_place_is_worth_what_its_beams_are(site):
     kinds = random.integers(0, 5, ratings.shape).astype(np.uint8)
     none = np.empty((70, 0, 0)), np.empty(70), np.empty(70)
     poses = np.repeat(site.places[0].vector[None], 70, axis=0)
-    fits, settings = Fits(Fit(poses, *none), many, ratings, kinds), replace(USUAL, worth=1.7)
+    fits, settings = (
+        Fits(Fit(poses, *none), many, ratings, kinds),
+        USUAL.with_values({"scoring.explained_weight": 1.7}),
+    )
     for told in (fits, fits.select(random.permutation(70)[:40])):
         inliers, unseen = ((told.kinds == kind).mean(axis=1) for kind in (EXPLAINED, IN_UNKNOWN))
         witnesses = many.by_column(many.by_block(told.ratings))
@@ -199,7 +230,7 @@ def test_a_place_is_worth_what_its_beams_are(site):
 
 @BOTH
 def test_witnesses_are_means_of_the_blocks_that_see_one_thing(site):
-    few = beams(site.atlas, site.look(site.places[0]), USUAL.beams[0])
+    few = beams(site.atlas, site.look(site.places[0]), USUAL.fit.coarse_beams)
     ratings = np.random.default_rng(0).normal(size=(3, len(few))).astype(np.float32)
     number, blocks = few.block_of, few.by_block(ratings)
     assert set(number) == set(range(few.blocks))
@@ -208,7 +239,7 @@ def test_witnesses_are_means_of_the_blocks_that_see_one_thing(site):
         np.testing.assert_allclose(blocks[:, k], mean, rtol=1e-12)
     bearing = np.arctan2(few.ends[:, 1], few.ends[:, 0])
     columns = np.split(np.arange(few.blocks), few.columns[1:])
-    width, length = USUAL.block
+    width, length = USUAL.scoring.group
     for column, mean in zip(columns, few.by_column(blocks).T, strict=True):
         np.testing.assert_allclose(mean, blocks[:, column].mean(axis=1), rtol=1e-12)
         if site.name == "space":

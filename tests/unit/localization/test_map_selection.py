@@ -87,12 +87,12 @@ def test_a_limit_of_maps_is_checked_and_kept(shelf):
 def test_lower_bounds_of_maps_are_below_what_their_nodes_cost(site, shelf):
     library = shelf(site)
     window = site.atlas.window(
-        site.look(site.places[0]), USUAL.seen_share[site.atlas.dimension - 2]
+        site.look(site.places[0]), USUAL.search.min_seen_share(site.atlas.dimension)
     )
-    bounds = localization.CoarseBounds.of(library).bound_costs(window, USUAL.short)
+    bounds = localization.CoarseBounds.of(library).bound_costs(window, USUAL.search.max_short_cost)
     for name, costs_below in zip(library, bounds, strict=True):
         F = library[name].descriptors
-        costs, _ = best_headings(F, np.arange(len(F)), window.rough, 1, USUAL.short)
+        costs, _ = best_headings(F, np.arange(len(F)), window.rough, 1, USUAL.search.max_short_cost)
         assert costs_below.shape == (len(F),)
         assert (costs_below <= costs[:, 0]).all()
 
@@ -174,9 +174,19 @@ def test_the_candidates_are_those_of_each_map(site, share, wider):
 @BOTH
 def test_what_leads_is_the_same_as_when_each_map_is_searched(site):
     """One map is searched wholly, of the others a few nodes."""
-    few, less = laid_out(site), replace(USUAL, seeds=(20, 40), finalists=(60, 4))
+    few, less = (
+        laid_out(site),
+        USUAL.with_values(
+            {
+                "search.first_candidates": 20,
+                "search.full_candidates": 40,
+                "search.max_nodes": 60,
+                "search.headings_per_node": 4,
+            }
+        ),
+    )
     together = replace(few, only={name: few.only[name] for name in "ac"})
-    most = less.share(site.atlas, less.seeds[0])
+    most = less.share(site.atlas, less.search.first_candidates)
     for place, number in ((site.places[0], 1), (site.places[1], 2)):
         scan = site.look(place)
         found, whole = sought(together, scan, less), candidates(site.atlas, scan, less)

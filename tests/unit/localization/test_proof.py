@@ -64,7 +64,7 @@ def lonely():
 @pytest.mark.parametrize("listed", [10, 1])
 def test_twins_are_never_proved_unique_and_both_lie_in_the_proof(lonely, listed):
     """What the answer does not list, only the proof finds; both are judged side by side."""
-    how = {"settings": replace(USUAL, listed=listed), "prove": True}
+    how = {"settings": USUAL.with_values({"decision.max_estimates": listed}), "prove": True}
     answer = iv.locate(PLANE.twin_atlas, lonely, **how)
     assert answer.verdict == "ambiguous"
     assert answer.facts["competitors"] == 1
@@ -94,7 +94,11 @@ def test_a_proof_that_runs_out_of_time_claims_nothing():
 def test_a_place_that_the_search_left_out_is_not_counted_as_absent():
     """Two twins, and a search whose first batch is one candidate: the next batch finds both."""
     scan = PLANE.look(PLANE.lonely, world=PLANE.twins, seed=6)
-    answer = iv.locate(PLANE.twin_atlas, scan, settings=replace(USUAL, seeds=(1, 1)))
+    answer = iv.locate(
+        PLANE.twin_atlas,
+        scan,
+        settings=USUAL.with_values({"search.first_candidates": 1, "search.full_candidates": 1}),
+    )
     assert answer.verdict != "unique"
     assert len(answer.rivals) == 1
 
@@ -113,10 +117,21 @@ def test_a_place_that_does_not_lead_is_looked_at_once_more(k, with_what):
         step = iv.Pose(0.3, 0.0, 0.1)
         truth, how["motions"] = place @ step, [step]
         scan = [scan, PLANE.look(truth, seed=3)]
-    answer = iv.locate(PLANE.atlas, scan, **how, settings=replace(USUAL, seeds=(1, 1)))
+    answer = iv.locate(
+        PLANE.atlas,
+        scan,
+        **how,
+        settings=USUAL.with_values({"search.first_candidates": 1, "search.full_candidates": 1}),
+    )
     assert answer.verdict == "unique"
     assert near(answer.best.pose, truth)
-    ahead = replace(USUAL, seeds=(1, 1), lead=1000.0)
+    ahead = USUAL.with_values(
+        {
+            "search.first_candidates": 1,
+            "search.full_candidates": 1,
+            "decision.min_cost_ratio": 1000.0,
+        }
+    )
     answer = iv.locate(PLANE.atlas, scan, **how, settings=ahead)
     assert (answer.verdict, answer.reasons) == ("ambiguous", (iv.Reason.SEARCH_INCOMPLETE,))
 
@@ -125,7 +140,12 @@ def test_a_place_that_does_not_lead_is_looked_at_once_more(k, with_what):
 def test_the_lead_says_what_was_left_out(site):
     scan = site.look(site.places[0])
     every, some = (
-        candidates(site.atlas, scan, replace(USUAL, seeds=(most, most)), is_full=True)
+        candidates(
+            site.atlas,
+            scan,
+            USUAL.with_values({"search.first_candidates": most, "search.full_candidates": most}),
+            is_full=True,
+        )
         for most in (10**6, 6)
     )
     best = every.poses[0]
@@ -144,7 +164,13 @@ def test_every_copy_of_a_place_is_listed_however_few_candidates_there_are():
     world, place = iv.OccupancyMap(np.tile(room, (3, 3)), 0.05), iv.Pose(2.1, 1.9, 0.7)
     lidar = iv.Lidar(1.5 * np.pi, 180, 12.0, 0.02, clutter=0.1)
     scan = lidar.scan(world, place, np.random.default_rng(3))
-    few = replace(USUAL, seeds=(400, 4), listed=1000)
+    few = USUAL.with_values(
+        {
+            "search.first_candidates": 400,
+            "search.full_candidates": 4,
+            "decision.max_estimates": 1000,
+        }
+    )
     answer = iv.locate(iv.build(world), scan, settings=few)
     assert answer.verdict == "ambiguous"
     for k in range(9):

@@ -23,8 +23,15 @@ from isovist.localization.settings import ProofSettings
 from isovist.poses import unit_vectors, wrap_angle
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
-SHORT = USUAL.short
-FEW = replace(USUAL, finalists=(60, 4), seeds=(20, 40))
+SHORT = USUAL.search.max_short_cost
+FEW = USUAL.with_values(
+    {
+        "search.max_nodes": 60,
+        "search.headings_per_node": 4,
+        "search.first_candidates": 20,
+        "search.full_candidates": 40,
+    }
+)
 NEVER = 10**9
 
 
@@ -36,7 +43,7 @@ def _every_size(monkeypatch):
 
 def window_of(site, place, scan=None):
     scan = site.look(place) if scan is None else scan
-    return site.atlas.window(scan, USUAL.seen_share[site.atlas.dimension - 2])
+    return site.atlas.window(scan, USUAL.search.min_seen_share(site.atlas.dimension))
 
 
 # Candidates.
@@ -44,19 +51,23 @@ def window_of(site, place, scan=None):
 
 def everywhere(atlas, scan, settings, is_full):
     """Poses and costs of the candidates when every node is tried, at a glance or in full."""
-    window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
-    n, minima = atlas.settings.channels, settings.finalists[1]
+    window = atlas.window(scan, settings.search.min_seen_share(atlas.dimension))
+    n, minima = atlas.settings.channels, settings.search.headings_per_node
     active = np.arange(len(atlas.nodes))
-    finalists = settings.share(atlas, settings.finalists[0])
+    finalists = settings.share(atlas, settings.search.max_nodes)
     if not is_full and len(active) > finalists:
-        costs, _ = best_headings(atlas.descriptors, active, window.rough, 1, settings.short)
+        costs, _ = best_headings(
+            atlas.descriptors, active, window.rough, 1, settings.search.max_short_cost
+        )
         active = np.sort(np.argpartition(costs[:, 0], finalists - 1)[:finalists])
-    costs, turns = best_headings(atlas.descriptors, active, window, minima, settings.short)
+    costs, turns = best_headings(
+        atlas.descriptors, active, window, minima, settings.search.max_short_cost
+    )
     flat = costs.ravel()
     best = np.argsort(flat, kind="stable")[: int(np.isfinite(flat).sum())]
     yaws = 2.0 * np.pi * (turns.ravel()[best] / PHASES - window.first) / n + atlas.heading
     poses = atlas.seeds(active[best // minima], yaws)
-    most = settings.share(atlas, settings.seeds[is_full])
+    most = settings.share(atlas, settings.search.candidates(is_full=is_full))
     chosen = distinct_indices(poses, *settings.candidates_apart(atlas), most)
     return poses[chosen], flat[best[chosen]]
 
@@ -76,9 +87,14 @@ def test_the_candidates_are_those_of_trying_every_node(site, is_full, floors, mo
         assert found.remaining_cost == costs[-1]
         rough, all_nodes = window_of(site, place).rough, np.arange(len(atlas.nodes))
         every, _ = best_headings(atlas.descriptors, all_nodes, rough, 1, SHORT)
-        assert (every <= found.remaining_coarse_cost).sum() >= FEW.share(atlas, FEW.finalists[0])
-        sensor = np.asarray((place @ scan.T_level_robot.inverse).vector)
-        assert found.cost_ratio(sensor, 1.0, 0.5) <= found.remaining_coarse_cost / every.min()
+        assert (every <= found.remaining_coarse_cost).sum() >= FEW.share(
+            atlas, FEW.search.max_nodes
+        )
+        sensor = (place @ scan.T_level_robot.inverse).vector
+        assert (
+            found.cost_ratio(np.asarray(sensor), 1.0, 0.5)
+            <= found.remaining_coarse_cost / every.min()
+        )
 
 
 @pytest.mark.parametrize("floors", [0, NEVER])
@@ -154,10 +170,11 @@ def test_a_prior_asks_only_the_rows_that_it_reaches():
 @pytest.mark.slow
 def test_a_search_of_some_headings_leaves_out_no_pose_that_rates_high():
     atlas, world, yaws = PLANE.atlas, PLANE.world, np.array([0.7, 2.1])
-    beams = atlas.beams(PLANE.look(PLANE.places[0]), (40, 0.2), USUAL.block)
-    boxes = ProofSettings((0.4, np.radians(0.5)), see=0.0, finest=0.2, most=400_000)
-    problem = localization.PoseProblem(atlas, beams, atlas.model(USUAL.model), 1.0)
-    found = localization.search_pose_boxes(problem, boxes, yaws=yaws)
+    beams = atlas.beams(PLANE.look(PLANE.places[0]), (40, 0.2), USUAL.scoring.group)
+    boxes = ProofSettings(max_ray_box_m=0.0, min_box_m=0.2, max_boxes=400_000)
+    found = localization.search_pose_boxes(
+        localization.PoseProblem(atlas, beams, atlas.model(USUAL.model), 1.0), boxes, yaws=yaws
+    )
     assert found.complete
     turned = np.abs(wrap_angle(found.boxes[:, 2, None] - yaws)).min(axis=1)
     assert (turned <= found.boxes[:, 4] + 1e-9).all()
@@ -241,7 +258,11 @@ def test_absurd_descriptors_of_a_damaged_atlas_are_no_error(site, absurd, levels
 def test_answers_on_a_large_site_are_those_on_a_small_one(site, ask, monkeypatch):
     """However few nodes are tried in full."""
     place, step = site.places[0], type(site.places[0])(0.3, 0.0, 0.2)
-    scan, how, atlas = site.look(place), {"settings": replace(USUAL, finalists=(1, 4))}, site.atlas
+    scan, how, atlas = (
+        site.look(place),
+        {"settings": USUAL.with_values({"search.max_nodes": 1, "search.headings_per_node": 4})},
+        site.atlas,
+    )
     if ask == "several maps":
         atlas = {"there": site.twin_atlas, "here": site.atlas}
     elif ask == "several scans":
@@ -272,7 +293,14 @@ def test_nothing_is_lost_on_a_large_site_before_all_nodes_were_looked_at(monkeyp
     hidden = (random.integers(0, 360) + np.arange(144)) % 360
     ranges = scan.ranges.copy()
     ranges[hidden] *= random.uniform(0.2, 0.9, 144)
-    few = replace(USUAL, finalists=(1, 1), seeds=(1, 1))
+    few = USUAL.with_values(
+        {
+            "search.max_nodes": 1,
+            "search.headings_per_node": 1,
+            "search.first_candidates": 1,
+            "search.full_candidates": 1,
+        }
+    )
     count_as_large(monkeypatch, large=0)
     answer = iv.locate(PLANE.atlas, replace(scan, ranges=ranges), settings=few)
     assert answer.reasons == (iv.Reason.SEARCH_INCOMPLETE,)

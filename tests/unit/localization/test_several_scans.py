@@ -1,7 +1,5 @@
 """Several scans as one: their views, candidates, beams and witnesses."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from tests.support.fits import USUAL, beams, sought, together
@@ -60,12 +58,12 @@ def test_as_many_candidates_of_several_maps_are_handed_on_as_of_one(site):
     maps, scan = {"here": site.atlas, "elsewhere": site.twin_atlas}, site.look(site.places[0])
     found = sought(maps, scan)
     assert len(found.poses) == sum(len(one.poses) for one in found.by_map.values())
-    assert len(found.poses) <= USUAL.share(site.atlas, USUAL.seeds[0])
+    assert len(found.poses) <= USUAL.share(site.atlas, USUAL.search.first_candidates)
     costs = [sought(atlas, scan).costs for atlas in maps.values()]
     kept = np.sort(np.concatenate([one.costs for one in found.by_map.values()]))
     np.testing.assert_array_equal(kept, np.sort(np.concatenate(costs))[: len(kept)])
     # What is left out on any map is left out.
-    few = replace(USUAL, seeds=(2, 2))
+    few = USUAL.with_values({"search.first_candidates": 2, "search.full_candidates": 2})
     both, alone = (sought(each, scan, few) for each in (maps, site.atlas))
     radius, turn = few.candidates_apart(site.atlas)
     ratios = [one.cost_ratio(one.poses[0], radius, turn) for one in (both, alone)]

@@ -132,8 +132,8 @@ def test_a_narrow_field_of_view_has_beams_enough(field, least, most):
     lidar = replace(LIDAR, azimuths=900, rings=48, low=-0.2, high=0.2, field_of_view=field)
     scan = lidar.scan(house(), HERE, np.random.default_rng(0))
     assert least <= len(fits_at(house_atlas(), scan, [HERE]).beams) <= most
-    apart = len(scan.spread(USUAL.beams[1][1]))
-    assert (apart < USUAL.beams[1][0]) == (field < 2.0)
+    apart = len(scan.spread(USUAL.fit.fine_beam_spacing_rad))
+    assert (apart < USUAL.fit.fine_max_beams) == (field < 2.0)
 
 
 def test_a_floor_with_gaps_is_closed_with_the_reflectance_of_the_rest_unless_the_unknown_is_known():

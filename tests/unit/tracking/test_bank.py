@@ -23,7 +23,14 @@ from isovist.tracking import (
     tilt_of_mount,
 )
 
-DOUBTS = iv.LocalizationSettings(poor=(1.5, 4.4), loose=0.5, witnesses=4)
+DOUBTS = iv.LocalizationSettings().with_values(
+    {
+        "decision.min_score_nats": 1.5,
+        "alternatives.good_score_nats": 4.4,
+        "decision.max_position_std_m": 0.5,
+        "decision.min_groups": 4,
+    }
+)
 SURE = {
     "recent": 1.5, "is_doubted": False, "is_new": False, "position_std": 0.25, "groups": 4.0,
     "competitors": 0, "maps": (),

@@ -135,7 +135,7 @@ def answer_scene(maps: AnyMaps, scan: AnyScan, answer: iv.Answer) -> dict[str, A
     if scan_in_range is None or not answer.estimates:
         return {"places": places, "ends": [], "sensor": rounded(scan.T_robot_sensor.vector)}
     settings = iv.LocalizationSettings()
-    beams = atlas.beams(scan_in_range, (MAX_BEAMS[atlas.dimension], 1e-3), settings.block)
+    beams = atlas.beams(scan_in_range, (MAX_BEAMS[atlas.dimension], 1e-3), settings.scoring.group)
     poses = [to_common_frame(atlas, estimate).pose for estimate in answer.estimates]
     ratings, kinds = rate_at(atlas, scan_in_range, beams, poses, settings)
     for place, rating, kind in zip(places, ratings, kinds, strict=True):
@@ -173,11 +173,11 @@ def search_scene(atlas: iv.Atlas, scan: AnyScan) -> dict[str, Any]:
     scan_in_range, settings = scan.within(atlas.diagonal), iv.LocalizationSettings()
     if scan_in_range is None:
         return {"places": [], "worth": []}
-    window = atlas.window(scan_in_range, settings.seen_share[atlas.dimension - 2])
+    window = atlas.window(scan_in_range, settings.search.min_seen_share(atlas.dimension))
     if window is None or not window.seen.any():
         return {"places": [], "worth": []}
     nodes = np.arange(0, len(atlas.nodes), -(-len(atlas.nodes) // MAX_COST_NODES))
-    headings = best_headings(atlas.descriptors, nodes, window, 1, settings.short)
+    headings = best_headings(atlas.descriptors, nodes, window, 1, settings.search.max_short_cost)
     costs = headings[0][:, 0].astype(np.float64)
     order = np.argsort(-costs, kind="stable")
     relative = (costs.max() - costs) / max(float(np.ptp(costs)), 1e-9)

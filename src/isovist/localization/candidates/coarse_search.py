@@ -45,7 +45,7 @@ def coarse_candidates(
 
 def _candidates_on_map(atlas: Atlas, scan: AnyScan, settings: LocalizationSettings) -> FloatArray:
     """Return the best distinct poses on one map."""
-    window = atlas.window(scan, settings.seen_share[atlas.dimension - 2]).rough
+    window = atlas.window(scan, settings.search.min_seen_share(atlas.dimension)).rough
     if not window.seen.any():
         return atlas.seeds(np.empty(0, dtype=np.int64), np.empty(0))
     rings = window.seen.shape[1]
@@ -71,13 +71,17 @@ def _cheap_nodes(
     """
 
     def evaluate(nodes: IntArray) -> tuple[Float32Array, NDArray[np.int32]]:
-        return best_headings(atlas.descriptors, nodes, window, KEEP_HEADINGS, settings.short)
+        return best_headings(
+            atlas.descriptors, nodes, window, KEEP_HEADINGS, settings.search.max_short_cost
+        )
 
     nodes = np.arange(0, len(atlas.nodes), stride)
     if not has_lower_bounds(atlas) or active_backend().is_exhaustive:
         return nodes, *evaluate(nodes)
     allowed = np.ones(atlas.descriptors.shape[2] * len(window.seen), dtype=np.bool_)
-    bounds = LowerBounds.of(atlas, stride).bound_costs(window, allowed, settings.short)
+    bounds = LowerBounds.of(atlas, stride).bound_costs(
+        window, allowed, settings.search.max_short_cost
+    )
     count = min(SHORTLIST_SIZE, len(nodes))
     costs = evaluate(nodes[np.argpartition(bounds, count - 1)[:count]])[0]
     # A node with a higher lower bound cannot be among the cheapest.

@@ -180,7 +180,7 @@ def height_slice_candidates(
     max_misses, is_complete = NO_LIMIT, known_poses is not None
     if known_poses is not None:
         min_cost = min(_cost_at(pose, atlas, slice_map, beams) for pose in known_poses)
-        max_misses = math.ceil(settings.lead * min_cost)
+        max_misses = math.ceil(settings.decision.min_cost_ratio * min_cost)
     search = _BoxSearch(slice_map, beams, max_misses, is_complete)
     boxes, remaining_cost = search.run(*_first_boxes(atlas, slice_map, scan.T_level_robot, region))
     if len(boxes) == 0:
@@ -195,7 +195,7 @@ def height_slice_candidates(
         robots = (atlas.lift(poses) @ scan.T_level_robot).vector
         inside = region.holds(robots, 2.0 * atlas.spacing, 4.0 * np.pi / LAST_HEADINGS)
         poses, order = poses[inside], order[inside]
-    max_count = max(settings.share(atlas, settings.seeds[thorough]) // 2, 1)
+    max_count = max(settings.share(atlas, settings.search.candidates(is_full=thorough)) // 2, 1)
     distinct = distinct_indices(poses, *settings.candidates_apart(atlas), max_count)
     costs = costs[order[distinct]]
     if len(costs) == max_count:

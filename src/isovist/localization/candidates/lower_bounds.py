@@ -83,7 +83,7 @@ class LowerBounds:
         Args:
             window: The scan in channels.
             allowed: Which headings count, shape (n P,) for P phases.
-            short: Largest cost of a channel that is shorter than the map says (`settings.short`).
+            short: Largest cost of a channel that is shorter than the map says.
         """
         request = b"".join(part.tobytes() for part in (window.values, window.seen, allowed))
         request += np.array([window.ring, short]).tobytes()

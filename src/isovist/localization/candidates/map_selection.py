@@ -67,7 +67,7 @@ class CoarseBounds:
 
         Args:
             window: The scan in channels.
-            short: Largest cost of a channel that is shorter than the map says (`settings.short`).
+            short: Largest cost of a channel that is shorter than the map says.
         """
         coarse = window.rough
         allowed = np.ones(self.bounds.n * len(coarse.seen), dtype=np.bool_)
@@ -126,13 +126,13 @@ class MapSelection:
         if not isinstance(library, Library) or len(space.names) <= MAX_UNSELECTED_MAPS:
             return None
         first, scan = library[space.names[0]], without_intensities(scan)
-        window = first.window(scan, settings.seen_share[space.dimension - 2])
+        window = first.window(scan, settings.search.min_seen_share(space.dimension))
         if not window.seen.any():
             return None
-        bounds = CoarseBounds.of(library).bound_costs(window, settings.short)
+        bounds = CoarseBounds.of(library).bound_costs(window, settings.search.max_short_cost)
         min_bounds = np.array([part.min() for part in bounds])
         order = np.argsort(min_bounds, kind="stable")
-        beams = space.beams(scan, settings.beams[0], settings.block)
+        beams = space.beams(scan, settings.fit.coarse_beams, settings.scoring.group)
 
         def rate(k: int) -> float:
             return _best_rating(library[space.names[k]], beams, window, bounds[k], settings)
@@ -189,9 +189,11 @@ class MapSelection:
         nodes = np.flatnonzero(np.hypot(*gaps.T) < 1.5 * settings.candidates_apart(atlas)[0])
         if nodes.size == 0:
             return np.inf
-        window = atlas.window(without_intensities(scan), settings.seen_share[atlas.dimension - 2])
-        costs = min_costs(atlas.descriptors, nodes, window.rough, settings.short)
-        return settings.lead * max(float(costs.min()), MIN_COST)
+        window = atlas.window(
+            without_intensities(scan), settings.search.min_seen_share(atlas.dimension)
+        )
+        costs = min_costs(atlas.descriptors, nodes, window.rough, settings.search.max_short_cost)
+        return settings.decision.min_cost_ratio * max(float(costs.min()), MIN_COST)
 
 
 def mark_unsearched_maps(answer: Answer, searched: int, count: int) -> Answer:
@@ -223,7 +225,7 @@ def _best_rating(
     """Return the best mean rating of poses at the most likely nodes, roughly fitted, in nats."""
     nodes = np.sort(np.argsort(bounds, kind="stable")[:RATED_NODES])
     costs, headings = best_headings(
-        atlas.descriptors, nodes, window, RATED_HEADINGS, settings.short
+        atlas.descriptors, nodes, window, RATED_HEADINGS, settings.search.max_short_cost
     )
     is_minimum = np.isfinite(costs.ravel())
     yaws = window.yaws(atlas.descriptors.shape[2], atlas.heading)[headings.ravel()[is_minimum]]

@@ -205,7 +205,7 @@ def find_candidates(
             the first, coarse batch.
     """
     stream = stream_of(space, scan, region, settings)
-    count = settings.share(space, settings.seeds[thorough])
+    count = settings.share(space, settings.search.candidates(is_full=thorough))
     return stream.full(count) if thorough else stream.coarse(count)
 
 

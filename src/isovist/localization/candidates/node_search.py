@@ -160,7 +160,7 @@ class NodeSearch:
         subset: IntArray | None = None,
     ) -> None:
         self.atlas, self.scan, self.region, self.settings = atlas, scan, region, settings
-        self.window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
+        self.window = atlas.window(scan, settings.search.min_seen_share(atlas.dimension))
         self.yaws = self.window.yaws(atlas.descriptors.shape[2], atlas.heading)
         self._step = 2.0 * np.pi / len(self.yaws)
         self.allowed = np.ones(len(self.yaws), dtype=np.bool_)
@@ -189,7 +189,7 @@ class NodeSearch:
             return self._no_candidates()
         if len(self.nodes) > lower_bounds.LARGE_ATLAS_NODES:
             count *= LARGE_ATLAS_FACTOR
-        shortlist_size = self.settings.share(self.atlas, self.settings.finalists[0])
+        shortlist_size = self.settings.share(self.atlas, self.settings.search.max_nodes)
         coarse_costs, remaining_coarse_cost = None, np.inf
         if len(self.nodes) > shortlist_size:
             evaluated, coarse_costs = self._shortlist(shortlist_size)
@@ -251,7 +251,7 @@ class NodeSearch:
 
     def _evaluate(self, nodes: IntArray) -> EvaluatedNodes:
         """Compare nodes with the scan in full."""
-        keep, short = self.settings.finalists[1], self.settings.short
+        keep, short = self.settings.search.headings_per_node, self.settings.search.max_short_cost
         rows = self.atlas.descriptors
         costs, headings = best_headings(rows, nodes, self.window, keep, short, self.allowed)
         return EvaluatedNodes(nodes, costs, headings)
@@ -287,7 +287,8 @@ class NodeSearch:
             nodes, coarse_costs = self._cheapest_coarse(coarse_window, allowed, count)
             evaluated = self._evaluate(nodes)
         else:
-            short, keep = self.settings.short, self.settings.finalists[1]
+            search = self.settings.search
+            short, keep = search.max_short_cost, search.headings_per_node
             coarse = encode(coarse_window, short, allowed)
             full = encode(window, short, self.allowed)
             shortlist = active_backend().shortlist(
@@ -317,11 +318,13 @@ class NodeSearch:
         return self.nodes[indices[order[best]]], costs[best]
 
     def _lower_bounds(self, window: Window, allowed: BoolArray) -> Float32Array:
-        bounds = LowerBounds.of(self.atlas).bound_costs(window, allowed, self.settings.short)
+        bounds = LowerBounds.of(self.atlas).bound_costs(
+            window, allowed, self.settings.search.max_short_cost
+        )
         return bounds if len(self.nodes) == len(bounds) else bounds[self.nodes]
 
     def _min_costs(self, indices: IntArray, window: Window, allowed: BoolArray) -> Float32Array:
-        rows, short = self.atlas.descriptors, self.settings.short
+        rows, short = self.atlas.descriptors, self.settings.search.max_short_cost
         return min_costs(rows, self.nodes[indices], window, short, allowed)
 
 

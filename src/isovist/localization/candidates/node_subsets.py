@@ -44,7 +44,7 @@ def search_node_subsets(
     for number in numbers:
         name, shift = space.names[number], float(space.shifts[number])
         atlas = space.maps[name]
-        window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
+        window = atlas.window(scan, settings.search.min_seen_share(atlas.dimension))
         radius = settings.candidates_apart(atlas)[0]
         key = id(window), radius
         if key not in batches:
@@ -101,7 +101,7 @@ class _NodeBatch:
         self._evaluate()
         poses, costs = np.concatenate(self._poses), np.concatenate(self._costs)
         order = np.argsort(costs, kind="stable")
-        turn = self._settings.apart[0][1]
+        turn = self._settings.search.separation_rad
         for shortlist in (order[: POSES_PER_DISTINCT * count], order):
             best = shortlist[distinct_indices(poses[shortlist], self._radius, turn, count)]
             if len(best) == count or len(shortlist) == len(order):
@@ -114,7 +114,7 @@ class _NodeBatch:
             return
         F, places = (np.concatenate(parts) for parts in zip(*self._pending, strict=True))
         self._pending, self._count = [], 0
-        keep, short = self._settings.finalists[1], self._settings.short
+        keep, short = self._settings.search.headings_per_node, self._settings.search.max_short_cost
         costs, headings = best_headings(F, np.arange(len(F)), self._window, keep, short)
         row, column = np.nonzero(np.isfinite(costs) & (costs <= self._max_cost))
         poses = places[row]

@@ -69,19 +69,33 @@ from isovist.sensing import ScanInput, last_scan
 
 LOST, AMBIGUOUS = Verdict.LOST, Verdict.AMBIGUOUS
 RULES: tuple[Rule[Evidence], ...] = (
-    Rule(Reason.POOR_FIT, LOST, lambda e: e.score < e.settings.poor[0]),
+    Rule(Reason.POOR_FIT, LOST, lambda e: e.score < e.settings.decision.min_score_nats),
     Rule(Reason.NOTHING_FITS_WELL, AMBIGUOUS, lambda e: e.no_place_probability > 0.5),
-    Rule(Reason.POSITION_SLIDES, AMBIGUOUS, lambda e: e.facts["position_std"] > e.settings.loose),
+    Rule(
+        Reason.POSITION_SLIDES,
+        AMBIGUOUS,
+        lambda e: e.facts["position_std"] > e.settings.decision.max_position_std_m,
+    ),
     Rule(
         Reason.HEADING_UNCERTAIN,
         AMBIGUOUS,
-        lambda e: e.facts["heading_std"] > 0.75 * e.settings.same[1],
+        lambda e: e.facts["heading_std"] > 0.75 * e.settings.decision.same_place_rad,
     ),
-    Rule(Reason.FEW_GROUPS, AMBIGUOUS, lambda e: e.facts["groups"] < e.settings.witnesses),
+    Rule(
+        Reason.FEW_GROUPS, AMBIGUOUS, lambda e: e.facts["groups"] < e.settings.decision.min_groups
+    ),
     Rule(Reason.COMPETITORS, AMBIGUOUS, lambda e: e.facts["competitors"] > 0),
     Rule(Reason.SEVERAL_MAPS, AMBIGUOUS, lambda e: len(e.facts["maps"]) > 1),
-    Rule(Reason.LOW_PROBABILITY, AMBIGUOUS, lambda e: e.facts["probability"] < e.settings.sure[2]),
-    Rule(Reason.SEARCH_INCOMPLETE, AMBIGUOUS, lambda e: e.cost_ratio < e.settings.lead),
+    Rule(
+        Reason.LOW_PROBABILITY,
+        AMBIGUOUS,
+        lambda e: e.facts["probability"] < e.settings.decision.min_probability,
+    ),
+    Rule(
+        Reason.SEARCH_INCOMPLETE,
+        AMBIGUOUS,
+        lambda e: e.cost_ratio < e.settings.decision.min_cost_ratio,
+    ),
     Rule(Reason.ONLY_PLACE, Verdict.UNIQUE, lambda _: True),
 )
 """Ordered: the first rule that applies decides. To change when a place is unique, change a row."""
@@ -111,7 +125,7 @@ def decide(
     ranked = RankedPlaces.of(space, fits, settings, nearby=nearby)
     fits, groups = ranked.fits, ranked.groups.shape[1]
     ratio = coverage.cost_ratio(fits.poses[0])
-    if not coverage.is_last and ratio < settings.stop:
+    if not coverage.is_last and ratio < settings.search.stop_cost_ratio:
         settings = settings.careful()
     is_out = ranked.refuted(settings)
     chances = discount_other_maps(
@@ -135,7 +149,8 @@ def decide(
 
 def _listed(scores: FloatArray, settings: LocalizationSettings) -> IntArray:
     """Return the indices of the most likely places, and of the one with the highest score."""
-    listed, highest = np.arange(min(settings.listed, len(scores))), int(scores.argmax())
+    listed = np.arange(min(settings.decision.max_estimates, len(scores)))
+    highest = int(scores.argmax())
     if highest >= len(listed) > 1:
         listed[-1] = highest
     return listed

@@ -66,7 +66,7 @@ class RankedPlaces:
             settings: How to compare.
             nearby: Whether to search for the most likely pose near each leading place.
         """
-        rows = distinct_indices(fits.poses, *settings.same)
+        rows = distinct_indices(fits.poses, *settings.decision.same_place)
         fits = fits if len(rows) == len(fits) else fits.select(rows)
         adjusted = allow_for_removed_walls(space, fits, settings)
         summaries = adjusted if allows_removed_walls(space) else fits.summaries

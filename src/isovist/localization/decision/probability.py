@@ -16,10 +16,10 @@ def probabilities(
         groups: Number C of groups of beams.
         settings: Gives β and ℓ₀ of equation (2).
     """
-    beta, none, _ = settings.sure
+    rules = settings.decision
     values = np.empty(len(log_likelihoods) + 1)
-    values[:-1], values[-1] = log_likelihoods, none * groups
-    values *= beta
+    values[:-1], values[-1] = log_likelihoods, rules.no_place_score_nats * groups
+    values *= rules.likelihood_power
     values -= values.max()
     np.exp(values, out=values)
     values /= values.sum()
@@ -42,7 +42,7 @@ def discount_other_maps(
         settings: Gives p_min.
     """
     if is_elsewhere is not None and is_elsewhere.any():
-        is_unlikely = values[:-1] < (1.0 - settings.sure[2]) * values[0]
+        is_unlikely = values[:-1] < (1.0 - settings.decision.min_probability) * values[0]
         values[:-1][is_elsewhere & is_refuted & is_unlikely] = 0.0
         values /= values.sum()
     return values

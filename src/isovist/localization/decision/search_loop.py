@@ -80,13 +80,15 @@ class Search:
     @property
     def _usual_count(self) -> int:
         """The number of candidates after which an ambiguous answer is final."""
-        return self.query.settings.share(self.query.space, self.query.settings.seeds[1])
+        return self.query.settings.share(
+            self.query.space, self.query.settings.search.full_candidates
+        )
 
     def _search(self) -> Iterator[AnyCandidates]:
         """Yield all candidates so far, of which more and more are new."""
         query, space, settings = self.query, self.query.space, self.query.settings
         stream = stream_of(space, query.scans, query.region, settings)
-        yield stream.coarse(settings.share(space, settings.seeds[0]))
+        yield stream.coarse(settings.share(space, settings.search.first_candidates))
         if has_rivals(space, query.scans, self.answer):
             yield rivals_of(self.answer, space, query.scans, query.region, settings)
         # Batches of height slices do not grow, so a search in 3D has one more batch at most.
@@ -148,7 +150,7 @@ class Search:
             most = max(MORE, min(maps, MAX_UNSELECTED_MAPS)) * self._usual_count
             self.is_final = has_no_more or self._batch_size >= most
         elif self._batch_size or not has_rivals(space, scan, answer):  # else slices come next
-            self.is_final = is_last or ratio >= settings.stop
+            self.is_final = is_last or ratio >= settings.search.stop_cost_ratio
         return float(ratio)
 
     def _record(self, count: int, cost_ratio: float, times_ms: Sequence[float]) -> None:

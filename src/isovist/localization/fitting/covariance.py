@@ -40,13 +40,13 @@ def information(
     Returns:
         Information matrices of (x, y, yaw, …), shape (..., n, n).
     """
+    errors = settings.covariance
     beams_per_block = np.maximum(1.0, fit.weight / np.maximum(blocks, 1))
-    square = np.maximum(fit.square / np.maximum(fit.weight, 1.0), settings.floor[0] ** 2)
-    metres, inflation, *cells = settings.scatter
-    share = cells[fit.normal.shape[-1] > 3]
-    perfect = metres**2 + (share * cell) ** 2
+    square = np.maximum(fit.square / np.maximum(fit.weight, 1.0), errors.min_std_m**2)
+    share = errors.residual_cells(2 if fit.normal.shape[-1] == 3 else 3)
+    perfect = errors.residual_m**2 + (share * cell) ** 2
     residual = square if fit.normal.shape[-1] == 3 else np.maximum(square, perfect)
-    variance = inflation * residual**2 / perfect
+    variance = errors.inflation * residual**2 / perfect
     matrix = fit.normal / (variance * beams_per_block)[..., None, None]
     n = matrix.shape[-1]
     if n > 3:
@@ -66,7 +66,9 @@ def covariances(matrices: FloatArray, settings: LocalizationSettings) -> FloatAr
     n = matrices.shape[-1]
     rows = np.ascontiguousarray(matrices.reshape(-1, n, n))
     out = np.empty(rows.shape)
-    invert(rows, *_limits(settings.loose, settings.floor, n), out)
+    invert(
+        rows, *_limits(settings.decision.max_position_std_m, settings.covariance.min_std, n), out
+    )
     return out.reshape(matrices.shape)
 
 

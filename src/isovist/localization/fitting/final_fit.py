@@ -53,7 +53,9 @@ MIN_STEP = 1e-4
 
 def uniform_beams(atlas: SpaceAtlas, scan: CloudScan, settings: LocalizationSettings) -> Beams:
     """Select one return for each cube of `CUBE_CELLS` cells that has any."""
-    return atlas.beams_of(scan, scan.spread_out(CUBE_CELLS * atlas.resolution), settings.block)
+    return atlas.beams_of(
+        scan, scan.spread_out(CUBE_CELLS * atlas.resolution), settings.scoring.group
+    )
 
 
 def final_fit(

@@ -155,7 +155,9 @@ def _fuse(
     """Return ŷ and Λ of (1), shapes (K, D) and (K, n, n)."""
     last = fits[-1].poses
     total, pull = np.zeros((len(last), n, n)), np.zeros((len(last), n))
-    widest = np.diag(1.0 / np.square(coordinate_vector(10.0 * settings.loose, np.pi, n)))
+    widest = np.diag(
+        1.0 / np.square(coordinate_vector(10.0 * settings.decision.max_position_std_m, np.pi, n))
+    )
     for view, own in zip(views, fits, strict=True):
         spreads = np.asarray(np.linalg.inv(own.information + widest) + np.diag(view.error[:n]))
         estimates, spreads = to_robot_frame(space, view.place.inverse, own.poses, spreads)
@@ -185,7 +187,7 @@ def _move_towards_fit(
     between = places.copy()
     between[:, :n] += np.einsum("i,kij,kj->ki", error, weight, step)
     cost = 0.5 * np.einsum("ki,kij,kj->k", step, weight, step)
-    return between, np.minimum(cost, settings.slip)
+    return between, np.minimum(cost, settings.scoring.max_slip_cost_nats)
 
 
 def _difference(start: FloatArray, end: FloatArray) -> FloatArray:

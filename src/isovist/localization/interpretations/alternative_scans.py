@@ -40,7 +40,7 @@ maps, 54 scans fit better mirrored than at their unique place: all are found so,
 
 def min_gains(settings: LocalizationSettings) -> tuple[float, float]:
     """Return how much better a scan must fit at another size, and mirrored, in nats per beam."""
-    return settings.refuted[1], math.sqrt(settings.refuted[2])
+    return settings.refutation.min_lead_nats, math.sqrt(settings.refutation.softness)
 
 
 def find_better_alternative(query: Query, best: Estimate) -> tuple[Reason | None, Facts]:
@@ -55,7 +55,7 @@ def find_better_alternative(query: Query, best: Estimate) -> tuple[Reason | None
     """
     space, settings = query.space, query.settings
     scale_gain, mirror_gain = min_gains(settings)
-    is_mediocre = best.score < settings.poor[1]
+    is_mediocre = best.score < settings.alternatives.good_score_nats
     factors = (*SCALE_FACTORS, *WIDE_SCALE_FACTORS) if is_mediocre else SCALE_FACTORS
     scores, _ = fit_rescaled(query, factors, best)
     for factor, score in zip(factors, scores.tolist(), strict=True):
@@ -75,14 +75,15 @@ def with_smaller_search(
     settings: LocalizationSettings, divisor: int = SEARCH_REDUCTION
 ) -> LocalizationSettings:
     """Return settings with fewer nodes, candidates and fits in the first search."""
-    (nodes, headings), (seeds, max_seeds), ((rated, fitted), full) = (
-        settings.finalists, settings.seeds, settings.keep,
-    )  # fmt: skip
+    search, fit = settings.search, settings.fit
     return replace(
         settings,
-        finalists=(max(nodes // divisor, 1), headings),
-        seeds=(max(seeds // divisor, 1), max_seeds),
-        keep=((max(rated // divisor, 1), fitted), full),
+        search=replace(
+            search,
+            max_nodes=max(search.max_nodes // divisor, 1),
+            first_candidates=max(search.first_candidates // divisor, 1),
+        ),
+        fit=replace(fit, first_rated=max(fit.first_rated // divisor, 1)),
     )
 
 
@@ -109,6 +110,6 @@ def fit_rescaled(
         ]
         scores = np.array([fit.scores[0] for fit in fits])
         return scores, np.concatenate([fit.poses for fit in fits])
-    beams = space.beams(scan, settings.beams[1], settings.block)
+    beams = space.beams(scan, settings.fit.fine_beams, settings.scoring.group)
     widths, n = settings.all_widths(space), space.fitted(False)
     return space.fit_scaled(beams, poses, widths, n, settings.model, factors)

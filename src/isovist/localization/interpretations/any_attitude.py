@@ -230,7 +230,7 @@ def levelling_tilt(up: FloatArray) -> Pose3:
 def _rate_poses(query: Query, hypothesis: AttitudeHypothesis, robots: Iterable[Pose3]) -> Fits:
     """Rate the beams of one hypothesis at poses of the robot in any attitude."""
     space, settings = query.space, query.settings
-    beams = select_beams(space, hypothesis.scan, settings.beams[1], settings.block)
+    beams = select_beams(space, hypothesis.scan, settings.fit.fine_beams, settings.scoring.group)
     poses = np.stack([hypothesis.sensor(robot) for robot in robots])
     fit = Fit(poses, np.zeros((len(poses), 6, 6)), *np.zeros((2, len(poses))))
     return Fits(fit, beams, *rate(space, beams, poses, settings))
@@ -279,7 +279,7 @@ def _compare_attitudes(
         is_out = _refuted(query, fits)
         unsearched += int((~is_out).sum())
         likelihoods = adjusted_log_likelihoods(query.space, fits, settings)
-        gains = settings.sure[0] * (likelihoods[1:] - likelihoods[0])
+        gains = settings.decision.likelihood_power * (likelihoods[1:] - likelihoods[0])
         chances = first.probability * np.exp(gains)
         total = 1.0 + float(chances.sum())
         competitors = [
@@ -291,7 +291,7 @@ def _compare_attitudes(
             for estimate in (*answer.estimates, *competitors)
         ]
         estimates.sort(key=lambda estimate: -estimate.probability)
-        answer = replace(answer, estimates=tuple(estimates[: settings.listed]))
+        answer = replace(answer, estimates=tuple(estimates[: settings.decision.max_estimates]))
     return _demote_attitude(answer, unsearched, settings)
 
 
@@ -303,7 +303,7 @@ def _demote_attitude(answer: Answer, competitors: int, settings: LocalizationSet
     std = attitude_std(best)
     tests = {
         Reason.OTHER_ATTITUDES: competitors > 0,
-        Reason.LOW_PROBABILITY: best.probability < settings.sure[2],
+        Reason.LOW_PROBABILITY: best.probability < settings.decision.min_probability,
         Reason.ATTITUDE_UNCERTAIN: std > MAX_ATTITUDE_STD,
     }
     reasons = tuple(reason for reason, applies in tests.items() if applies)
@@ -321,7 +321,7 @@ def _is_same_pose(a: AnyPose, b: AnyPose, settings: LocalizationSettings) -> boo
     """Return whether two poses are of one place in one attitude."""
     assert isinstance(a, Pose3)
     way, turn = way_of(a.inverse @ b)
-    return way <= settings.same[0] and turn <= settings.same[1]
+    return way <= settings.decision.same_place_m and turn <= settings.decision.same_place_rad
 
 
 def _score(answer: Answer) -> float:

@@ -119,7 +119,7 @@ def _fits_better(leaning: Answer, level: Answer, settings: LocalizationSettings)
     if leaning.best is None:
         return False
     is_determined = attitude_std(leaning.best) <= MAX_ATTITUDE_STD
-    margin = 0.0 if is_determined else settings.refuted[1]
+    margin = 0.0 if is_determined else settings.refutation.min_lead_nats
     return _score(leaning) > _score(level) + margin
 
 

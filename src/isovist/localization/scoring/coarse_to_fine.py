@@ -56,20 +56,20 @@ class CandidateFitter:
             The fits, best first, and the leader of all candidates so far.
         """
         settings = self.settings
-        max_rated, min_fitted = (
-            settings.share(self.space, count) for count in settings.keep[False]
-        )
+        fit, full = settings.fit, settings.search.full_candidates
+        max_rated = settings.share(self.space, fit.first_rated)
+        min_fitted = settings.share(self.space, fit.first_refined)
         if self.thorough:
-            rated, fitted = (count / settings.seeds[True] for count in settings.keep[True])
-            max_rated = max(max_rated, round(rated * len(candidates)))
-            min_fitted = max(min_fitted, round(fitted * len(candidates)))
+            max_rated = max(max_rated, round(fit.full_rated / full * len(candidates)))
+            min_fitted = max(min_fitted, round(fit.full_refined / full * len(candidates)))
         poses, summaries = self._fit_coarsely(candidates, max_rated)
         is_open, leader = _open_places(summaries, leader, settings)
         return self._fit_finely(poses[is_open | (np.arange(len(poses)) < min_fitted)]), leader
 
     def fit_best(self, candidates: FloatArray, count: int) -> Fits:
         """Fit candidates, and the best `count` of them with many beams, best first."""
-        max_rated = self.settings.share(self.space, self.settings.keep[self.thorough][0])
+        count_rated = self.settings.fit.rated(is_full=self.thorough)
+        max_rated = self.settings.share(self.space, count_rated)
         poses, _ = self._fit_coarsely(candidates, max_rated)
         return self._fit_finely(poses[:count])
 
@@ -82,18 +82,18 @@ class CandidateFitter:
             Distinct poses, best first, shape (K, D), and their summaries, shape (K, 3 + C).
         """
         space, settings = self.space, self.settings
-        beams = select_beams(space, self.scan, settings.beams[0], settings.block)
+        beams = select_beams(space, self.scan, settings.fit.coarse_beams, settings.scoring.group)
         # Few beams say little about the height, and that of a node is usually right.
         n = space.fitted(False) if self.thorough else 3
         fit, rated = fit_and_rate(space, beams, candidates, n, settings, max_rated)
         summaries = summarize(beams, *rated)
         order = np.argsort(-summaries[:, 0], kind="stable")
-        order = order[distinct_indices(fit.poses[order], *settings.apart[1])]
+        order = order[distinct_indices(fit.poses[order], *settings.fit.separation)]
         return fit.poses[order], summaries[order]
 
     def _fit_finely(self, poses: FloatArray) -> Fits:
         settings = self.settings
-        beams = select_beams(self.space, self.scan, settings.beams[1], settings.block)
+        beams = select_beams(self.space, self.scan, settings.fit.fine_beams, settings.scoring.group)
         return refit(self.space, beams, poses, settings, tilt=self.tilt)
 
 

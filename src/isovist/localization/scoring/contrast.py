@@ -98,7 +98,7 @@ def contrast(
     )
     second = next(competitors, 1)
     pair = answer.estimates[0], answer.estimates[second]
-    beams = select_beams(space, measured, options.beams[1], options.block)
+    beams = select_beams(space, measured, options.fit.fine_beams, options.scoring.group)
     poses = [to_common_frame(space, estimate).pose for estimate in pair]
     ratings, _ = rate_at(space, measured, beams, poses, options)
     favour = (ratings[0] - ratings[1]).astype(np.float64)

@@ -120,7 +120,7 @@ def log_likelihoods(summaries: FloatArray, settings: LocalizationSettings) -> Fl
     from isovist.compute import sum_scores
 
     totals = np.empty(len(summaries))
-    sum_scores(summaries, settings.worth, totals)
+    sum_scores(summaries, settings.scoring.explained_weight, totals)
     return totals
 
 
@@ -140,8 +140,8 @@ def is_refuted(
     """
     from isovist.compute import refute
 
-    agreement, margin, soft, share = settings.refuted
-    min_agreement = max(agreement, math.sqrt(share * groups.shape[1]))
+    rules = settings.refutation
+    min_agreement = max(rules.min_agreement, math.sqrt(rules.min_group_share * groups.shape[1]))
     out = np.empty(len(scores) - 1, dtype=np.bool_)
-    refute(groups, scores, explained, min_agreement, soft, margin, out)
+    refute(groups, scores, explained, min_agreement, rules.softness, rules.min_lead_nats, out)
     return out

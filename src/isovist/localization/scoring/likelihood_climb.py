@@ -63,13 +63,12 @@ def climb_likelihood(
 
 def within_margin(likelihoods: FloatArray, settings: LocalizationSettings) -> IntArray:
     """Return the indices of the places that a climb may bring to the first rank."""
-    return (likelihoods >= likelihoods.max() - settings.nearby[2]).nonzero()[0]
+    return (likelihoods >= likelihoods.max() - settings.scoring.climb_range_nats).nonzero()[0]
 
 
 def _moves(n: int, width: int, settings: LocalizationSettings) -> FloatArray:
     """Return a step forth and back along each fitted coordinate, shape (2n, width)."""
-    step, turn, _ = settings.nearby
     moves = np.zeros((2 * n, width))
-    moves[:n, :n] = np.diag(coordinate_vector(step, turn, n))
+    moves[:n, :n] = np.diag(coordinate_vector(*settings.scoring.climb_step, n))
     moves[n:] = -moves[:n]
     return moves

@@ -54,7 +54,7 @@ def allow_for_removed_walls(
         see_through = np.empty_like(ratings)
         rated = (fits.poses if poses is None else poses)[rows]
         see_through[rows], _ = rate(space, beams, rated, see_through_settings(settings))
-    min_gain, adjusted = math.sqrt(settings.refuted[2]), np.empty_like(fits.summaries)
+    min_gain, adjusted = math.sqrt(settings.refutation.softness), np.empty_like(fits.summaries)
     credit_removed_walls(
         ratings, kinds, see_through, beams.order, beams.starts, beams.columns, min_gain,
         fits.summaries, adjusted,

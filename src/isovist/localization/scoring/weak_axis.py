@@ -47,7 +47,7 @@ def widen_along_weak_axis(
         settings: How beams are rated, and the distance between two places.
     """
     variance, axis = major_axis(covariance)
-    offsets = _offsets(settings.same[0])
+    offsets = _offsets(settings.decision.same_place_m)
     poses = np.empty((len(offsets), len(pose)))
     poses[:] = pose
     poses[:, :2] += offsets[:, None] * axis

@@ -224,17 +224,17 @@ class _LevelSearch:
         settings, cell = self._settings, self._problem.cell
         while len(self._cells):
             size = BoxSize(self._width_cells / self._parts, self._heading_count)
-            is_narrow, is_traced = size.width * cell <= settings.see, True
+            is_narrow, is_traced = size.width * cell <= settings.max_ray_box_m, True
             bounded = self._drop_by_ends(size)
             rows = None  # millions of boxes in wide levels, so made only where needed
             if is_narrow or self._known_disc is not None:
                 rows = self._set_inside_apart(self._rows(bounded, size), size)
             if is_narrow and rows is not None and len(rows):
                 rows, is_traced = self._drop_by_visibility(rows, size)
-            is_last_size = size.width * cell <= settings.finest
+            is_last_size = size.width * cell <= settings.min_box_m
             is_complete = len(self._cells) == 0 or (is_last_size and is_traced)
             is_late = perf_counter() > self._deadline or not is_traced
-            if is_complete or is_late or 8 * len(self._cells) > settings.most:
+            if is_complete or is_late or 8 * len(self._cells) > settings.max_boxes:
                 rows = self._rows(bounded, size) if rows is None else rows
                 return self._result(rows, is_complete=is_complete)
             self._halve()
@@ -311,7 +311,7 @@ def _box_sizes(settings: ProofSettings, cell: float) -> list[BoxSize]:
     """Return the size of the boxes of each level."""
     width, headings = settings.first(cell)
     sizes = [BoxSize(float(width), headings)]
-    while sizes[-1].width * cell > settings.finest:
+    while sizes[-1].width * cell > settings.min_box_m:
         sizes.append(BoxSize(0.5 * sizes[-1].width, 2 * sizes[-1].headings))
     return sizes
 
@@ -334,9 +334,11 @@ def _request(
             bound_map.free_squares(int(sizes[0].width)),
             tuple(bound_map.free_mask(int(w) // 2) if w > 1 else None for w, _ in sizes),
             tuple(sizes), np.stack([problem.distance_margins(size) for size in sizes]),
-            sum(w * cell > settings.see for w, _ in sizes),
+            sum(w * cell > settings.max_ray_box_m for w, _ in sizes),
         ),
-        BoxSearchLimits(1.0 / UNITS_PER_NAT, problem.budget, known_disc, settings.most, deadline),
+        BoxSearchLimits(
+            1.0 / UNITS_PER_NAT, problem.budget, known_disc, settings.max_boxes, deadline
+        ),
     )  # fmt: skip
 
 

@@ -149,8 +149,8 @@ def check(
     claim = read_claim(site, scan, pose, covariance, map)
     settings = checked_settings(LocalizationSettings, settings)
     if not thorough:
-        beta, none, least = settings.sure
-        settings = replace(settings, sure=(beta, none, max(least, MIN_PROBABILITY)))
+        probability = max(settings.decision.min_probability, MIN_PROBABILITY)
+        settings = settings.with_values({"decision.min_probability": probability})
     frame, scan_in_range = frame_of(scan), scan.within(site.diagonal)
     if scan_in_range is None:
         reasons = (Reason.OUTSIDE_MAP,)
@@ -162,7 +162,8 @@ def check(
     with single_threaded() if is_short else nullcontext():
         result, stated = _PoseCheck(site, scan_in_range, claim, settings, thorough).run()
     return Check(
-        result.verdict, result.reasons, pose, result.fit, result.rivals[: settings.listed],
+        result.verdict, result.reasons, pose, result.fit,
+        result.rivals[: settings.decision.max_estimates],
         float(stated.inliers[0]), float(stated.scores[0]),
         {"total": 1e3 * (perf_counter() - start)}, frame, claim.map, result.facts,
     )  # fmt: skip
@@ -201,7 +202,8 @@ class _PoseCheck:
         self._space, self._scan, self._claim = space, scan, claim
         self._settings, self._thorough = settings, thorough
         self._coarse_beams, self._beams = (
-            space.beams(scan, thinning, settings.block) for thinning in settings.beams
+            space.beams(scan, thinning, settings.scoring.group)
+            for thinning in (settings.fit.coarse_beams, settings.fit.fine_beams)
         )
 
     def run(self) -> tuple[_Comparison, Fits]:
@@ -224,27 +226,27 @@ class _PoseCheck:
         sensor = (claim.in_space(space) @ self._scan.T_robot_level).vector
         neighbours = claim.neighbours(sensor, settings, space.diagonal)
         poses, _ = self._fit_coarsely(neighbours)
-        poses = poses[distinct_indices(poses, *settings.apart[1], MAX_NEAR_FITS)]
+        poses = poses[distinct_indices(poses, *settings.fit.separation, MAX_NEAR_FITS)]
         fits = self._fit_finely(np.concatenate([sensor[None], poses]))
         ratings, kinds = space.rate(self._beams, sensor[None], settings.model)
         stated = Fits(fits.fit.select(np.arange(1)), self._beams, ratings, kinds)
-        return fits.select(distinct_indices(fits.poses, *settings.same)), stated
+        return fits.select(distinct_indices(fits.poses, *settings.decision.same_place)), stated
 
     def _add_competitors(self, fits: Fits) -> Fits:
         """Return fits with those of competitors, best first."""
         space, settings, near = self._space, self._settings, len(fits)
         if self._thorough:
             candidates = find_candidates(space, self._scan, None, settings).poses
-            max_count = settings.share(space, settings.keep[0][1])
+            max_count = settings.share(space, settings.fit.first_refined)
         else:
             candidates = coarse_candidates(space, self._scan, settings)
             maps = len(space.names) if isinstance(space, MultiMap) else 1
             max_count = near + MAX_COMPETITORS * maps
         poses, scores = self._fit_coarsely(np.concatenate([fits.poses, candidates]), near)
-        index = distinct_indices(poses, *settings.apart[1], max_count)
+        index = distinct_indices(poses, *settings.fit.separation, max_count)
         index = index[(index >= near) & (scores[index] >= scores.max() - MAX_DEFICIT)]
         fits = fits.merge(self._fit_finely(poses[index]))
-        return fits.select(distinct_indices(fits.poses, *settings.same))
+        return fits.select(distinct_indices(fits.poses, *settings.decision.same_place))
 
     def _fit_coarsely(self, poses: FloatArray, first: int = 0) -> tuple[FloatArray, FloatArray]:
         """Fit poses from the index `first` on with few beams, and sort these by score.
@@ -266,7 +268,8 @@ class _PoseCheck:
     def _judge(self, fits: Fits, *, nearby: bool) -> _Comparison:
         """Compare the claim with the decision on some fits."""
         space, scan, settings = self._space, self._scan, self._settings
-        all_listed = replace(settings, listed=max(settings.listed, len(fits)))
+        count = max(settings.decision.max_estimates, len(fits))
+        all_listed = settings.with_values({"decision.max_estimates": count})
         answer = decide(space, scan, fits, all_listed, nearby=nearby)
         estimates = self._estimates_to_compare(answer.estimates)
         query = Query(space, scan, None, settings)
@@ -277,11 +280,12 @@ class _PoseCheck:
         """Return the most likely estimates, and all near the claim."""
         settings, pose = self._settings, self._claim.in_space(self._space)
         gaps = [pose_gap(pose, estimate.pose) for estimate in estimates]
-        max_distance, max_turn = (NEAR_FACTOR * limit for limit in settings.same)
+        max_distance, max_turn = (NEAR_FACTOR * limit for limit in settings.decision.same_place)
         return [
             estimate
             for k, (estimate, (distance, turn)) in enumerate(zip(estimates, gaps, strict=True))
-            if k < settings.listed or (distance <= max_distance and turn <= max_turn)
+            if k < settings.decision.max_estimates
+            or (distance <= max_distance and turn <= max_turn)
         ]
 
 

@@ -54,7 +54,7 @@ class Claim:
             settings: Which poses are the same place.
             max_step: Longest step in m.
         """
-        distance, rotation = settings.same
+        distance, rotation = settings.decision.same_place
         values, axes = np.linalg.eigh(self.covariance[:2, :2])
         steps = np.zeros((7, len(sensor)))
         for k in range(2):
@@ -77,12 +77,12 @@ class Claim:
         d = np.array([e.pose.vector[:3] for e in estimates]) - self.pose.vector[:3]
         d[:, 2] = wrap_angle(d[:, 2])
         distances, turns = np.hypot(d[:, 0], d[:, 1]), np.abs(d[:, 2])
-        distance, turn = settings.same
+        distance, turn = settings.decision.same_place
         P = np.array([e.covariance[:3, :3] for e in estimates]) + self.covariance
         squares = (d * np.linalg.solve(P, d[:, :, None])[:, :, 0]).sum(axis=1)
         is_same = (squares <= CHI_SQUARE_99) | ((distances <= distance) & (turns <= turn))
         is_near = (distances <= NEAR_FACTOR * distance) & (turns <= NEAR_FACTOR * turn)
-        explains = np.array([e.score for e in estimates]) >= settings.poor[0]
+        explains = np.array([e.score for e in estimates]) >= settings.decision.min_score_nats
         own_map = np.array([e.map == self.map for e in estimates])
         return own_map & is_same & explains, own_map & is_near & explains
 

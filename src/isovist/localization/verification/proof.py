@@ -65,20 +65,21 @@ def prove(
     model = atlas.model(settings.model)
     # Upper bounds are of ranges; the most that intensities can add lowers the minimum.
     shining = max_intensity_rating(settings.model) if beams.strengths.size else 0.0
-    min_rating = answer.best.score - settings.refuted[1] - shining
-    radius, turn = settings.same
+    min_rating = answer.best.score - settings.refutation.min_lead_nats - shining
+    radius, turn = settings.decision.same_place
     sensor = np.asarray((answer.best.pose @ scan.T_level_robot.inverse).vector)
     disc = [*atlas.to_cells(sensor[None])[0], radius / atlas.world.resolution, turn]
     remaining = search_pose_boxes(
         PoseProblem(atlas, beams, model, min_rating), limits,
-        known_disc=np.array(disc), seconds=limits.seconds,
+        known_disc=np.array(disc), seconds=limits.max_time_s,
     )  # fmt: skip
     if region is not None:
         remaining = _boxes_in_region(atlas, scan, remaining, region)
     premise = (
         f"The robot is in free space of the map{'' if region is None else ' and of the region'}, "
         f"and its {len(beams)} beams are worth at least "
-        f"{min_rating:.2f} nats on average there by the sensor model, {settings.refuted[1]:g} less "
+        f"{min_rating:.2f} nats on average there by the sensor model, "
+        f"{settings.refutation.min_lead_nats:g} less "
         f"than at the best place, where {answer.best.inliers:.0%} of them end within "
         f"{3.0 * model[0]:.2f} m of a wall in view."
     )
@@ -96,7 +97,7 @@ def prove(
 
 def _beams(atlas: PlaneAtlas, scan: AnyScan, settings: LocalizationSettings) -> Beams:
     """Return the beams of a scan; the bounds need one σ for all of them."""
-    beams = atlas.beams(scan, settings.beams[1], settings.block)
+    beams = atlas.beams(scan, settings.fit.fine_beams, settings.scoring.group)
     if beams.sigmas.size:
         raise InputError(
             "`prove` needs one σ for all beams, and this scan has `sigmas`. Leave them out, or "
@@ -113,7 +114,7 @@ def _competitors(
     """Return distinct poses of the sensor in open boxes, the highest upper bound first."""
     boxes = remaining.boxes[len(remaining.boxes) - remaining.open :]
     poses = atlas.from_cells(boxes[np.argsort(-boxes[:, 5], kind="stable")][:, :3])
-    return poses[distinct_indices(poses, *settings.apart[1], settings.seeds[1])]
+    return poses[distinct_indices(poses, *settings.fit.separation, settings.search.full_candidates)]
 
 
 def _boxes_in_region(
@@ -145,10 +146,10 @@ def _sensor_discs(
     """Return discs of sensor poses that hold all boxes: (x, y, yaw, radius, turn) in m and rad.
 
     Boxes inside the known disc share the first disc.  Open boxes share one where they lie in the
-    same square and sector (`settings.same`).
+    same square and sector (`settings.decision.same_place`).
     """
     cell = atlas.world.resolution
-    side, sector = settings.same
+    side, sector = settings.decision.same_place
     boxes = remaining.boxes
     if len(boxes) == 0:
         return np.empty((0, 5))

@@ -66,9 +66,9 @@ def add_proof(query: Query, answer: Answer, budget_s: float | None) -> Answer:
     assert not isinstance(query.region, Regions)
     limits = ProofSettings()
     if budget_s is not None:
-        limits = replace(limits, seconds=budget_s)
+        limits = replace(limits, max_time_s=budget_s)
     elif answer.verdict is not Verdict.UNIQUE:
-        limits = replace(limits, seconds=AMBIGUOUS_BUDGET_S)
+        limits = replace(limits, max_time_s=AMBIGUOUS_BUDGET_S)
     result = prove(space, scan, answer, query.region, query.settings, limits)
     if len(result.competitors):
         tilt = query.fits_tilt

@@ -140,7 +140,7 @@ def refine_chain(
     k = _check_odometry(scans, odometry)
     Q = as_floats("drift", drift, (k - 1, 3, 3)) if k > 1 else np.empty((0, 3, 3))
     steps = [a.inverse @ b for a, b in pairwise(odometry)]
-    widest = coordinate_vector(10.0 * settings.loose, np.pi, 3)
+    widest = coordinate_vector(10.0 * settings.decision.max_position_std_m, np.pi, 3)
     path = [start]
     for _ in range(limits.max_rounds // 2):
         predicted = [path[-1]]
@@ -216,7 +216,7 @@ def _pool_beams(
     atlas: SearchSpace, scans: Sequence[Scan], sensors: Pose, settings: LocalizationSettings
 ) -> tuple[Beams, int]:
     """Return the beams of all scans in the frame of the start, and how many blocks they fill."""
-    parts = [atlas.beams(scan, settings.beams[1], settings.block) for scan in scans]
+    parts = [atlas.beams(scan, settings.fit.fine_beams, settings.scoring.group) for scan in scans]
     ends = np.concatenate([sensors[t].apply(part.ends) for t, part in enumerate(parts)])
     zeros = np.zeros(len(ends), dtype=np.int64)
     sigmas = Beams.sigmas_of(parts)
@@ -234,7 +234,7 @@ def _rate(
     total = np.zeros(len(starts))
     for t, scan in enumerate(scans):
         poses = (Pose.from_vector(starts) @ sensors[t]).vector
-        beams = atlas.beams(scan, settings.beams[0], settings.block)
+        beams = atlas.beams(scan, settings.fit.coarse_beams, settings.scoring.group)
         total += atlas.rate(beams, poses, settings.model)[0].mean(axis=1, dtype=np.float64)
     return total / len(scans)
 

@@ -129,7 +129,7 @@ def fit_start(
     last_step = np.linalg.lstsq(H, A.T @ end.residuals, rcond=None)[0]
     if noise is None:
         H = H / max(end.cost / max(1, len(end.residuals) - len(s)), 1e-300)
-    length = 10.0 * LocalizationSettings().loose
+    length = 10.0 * LocalizationSettings().decision.max_position_std_m
     widest = coordinate_vector(length, np.pi if trajectory.arm is not None else length, len(s))
     information = H * np.outer(units, units)
     covariance = np.linalg.inv(information + np.diag(1.0 / widest**2))

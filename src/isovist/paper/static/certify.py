@@ -136,7 +136,7 @@ def certify(
     ball = cross if proved else cross[:1]
     offsets = stencil(ball, numbers.difference_share).reshape(-1, d + 1) * size
     middle = _predict(world, rays.beams, sensor, offsets[:1])[0]
-    agree = np.isfinite(middle) & (np.abs(middle - rays.measured) < settings.short)
+    agree = np.isfinite(middle) & (np.abs(middle - rays.measured) < settings.search.max_short_cost)
     last = "no bound is claimed: ranges on cells, and along single rays in 3D, are steps"
     if proved:
         last = f"J varies by less than μ nearby ({len(cross) - 1} samples, times {margin:g})"
@@ -192,12 +192,12 @@ def _without_heading(slopes: FloatArray) -> FloatArray:
 def _rays(scan: AnyScan, settings: LocalizationSettings) -> _Rays:
     """Return the beams of a scan that the certificate uses, as rays."""
     if not isinstance(scan, Scan):
-        points = scan.level_points[scan.spread(settings.beams[1][1] / 2.0)]
+        points = scan.level_points[scan.spread(settings.fit.fine_beam_spacing_rad / 2.0)]
         ranges = np.linalg.norm(points, axis=1)
         along = points / ranges[:, None]
         return _Rays(along, along[:, None], np.log1p(ranges), 1.0 / len(points))
     valid = np.flatnonzero(scan.valid)
-    max_beams, fan = settings.beams[1][0], default_of(CertificateSettings).rays_per_beam
+    max_beams, fan = settings.fit.fine_max_beams, default_of(CertificateSettings).rays_per_beam
     if len(valid) > max_beams:
         valid = valid[np.linspace(0, len(valid) - 1, max_beams).round().astype(np.int64)]
     width = float(scan.beam_widths[scan.valid].sum()) / len(valid)

@@ -214,7 +214,7 @@ def _draw_contrast(
 def _classify(atlas: Atlas, scan: AnyScan, pose: AnyPose) -> tuple[FloatArray, BoolArray]:
     """Return the ends of all beams in the frame of the robot, and which beams fit at a pose."""
     settings = LocalizationSettings()
-    beams = atlas.beams(scan, (1 << 30, 1e-3), settings.block)
+    beams = atlas.beams(scan, (1 << 30, 1e-3), settings.scoring.group)
     _, kinds = rate_at(atlas, scan, beams, [pose], settings)
     return scan.T_robot_level.apply(beams.ends), np.asarray(kinds[0] == EXPLAINED)
 

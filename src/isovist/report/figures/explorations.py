@@ -127,7 +127,7 @@ def _title(step: Step) -> str:
     verdict = belief.verdict.value
     if belief.verdict is not Verdict.UNIQUE:
         others = len(belief.estimates) - 1
-        open_end = " or more" if others >= LocalizationSettings().listed - 1 else ""
+        open_end = " or more" if others >= LocalizationSettings().decision.max_estimates - 1 else ""
         verdict = f"{verdict}: {others}{open_end} rival{'s' if others != 1 else ''}"
     return f"after {step.distance:.1f} m\n{verdict}"
 

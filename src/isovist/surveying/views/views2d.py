@@ -60,7 +60,7 @@ class Views2D(Views):
         has_returned = np.isfinite(ranges)
         signal = np.log1p(np.where(has_returned, np.minimum(ranges, atlas.settings.reach), 0.0))
         mass = has_returned @ W
-        is_seen = mass >= plan.localization.seen_share[0] * W.sum(axis=0)
+        is_seen = mass >= plan.localization.search.min_seen_share_2d * W.sum(axis=0)
         values = np.where(is_seen, signal @ W / np.maximum(mass, 1e-9), 0.0)
         places = plan.places[self.viewpoints]
         return Channels(values.astype(np.float32)[:, None], is_seen[:, None], places)
@@ -74,7 +74,7 @@ def view_in_2d(plan: SurveyPlan, progress: Progress = lambda _share: None) -> Vi
     atlas, lidar = _parts_of(plan)
     visibility, localization = plan.settings.visibility, plan.localization
     rays = RAYS * atlas.settings.channels
-    headings, blocks = headings_of(lidar, rays, visibility.headings, localization.block[0])
+    headings, blocks = headings_of(lidar, rays, visibility.headings, localization.scoring.group_rad)
     angles = 2.0 * np.pi * np.arange(rays) / rays
     ranges, J = _sweep(plan, angles, progress)
     fit, beams, witnesses = _fit(plan, angles, blocks, ranges)
@@ -203,7 +203,9 @@ def _fit(
     # A beam stands for several swept rays, or a ray for several beams.
     per_ray = lidar.beams / (blocks[0] >= 0).sum()
     beams = np.ceil(counts[..., 0] * per_ray)
-    per_count = np.minimum(beams, plan.localization.beams[1][0]) / np.maximum(counts[..., 0], 1)
+    per_count = np.minimum(beams, plan.localization.fit.fine_max_beams) / np.maximum(
+        counts[..., 0], 1
+    )
     parts = normal.astype(np.float64) * per_count[..., None]
     per = np.array([1.0, 1.0, unit])
     H = parts[..., [[0, 1, 2], [1, 3, 4], [2, 4, 5]]] * np.outer(per, per)

@@ -53,7 +53,10 @@ def view_in_3d(plan: SurveyPlan, progress: Progress = lambda _share: None) -> Vi
     values = np.zeros((count, len(viewpoints), *around), dtype=np.float32)
     is_seen = np.zeros(values.shape, dtype=np.bool_)
     rows = np.zeros((len(viewpoints), count, 4))
-    rows[..., 2:] = 10.0 * plan.localization.loose, np.pi  # where no wall fixes the pose
+    rows[..., 2:] = (
+        10.0 * plan.localization.decision.max_position_std_m,
+        np.pi,
+    )  # where no wall fixes the pose
     walls, clean = bare_walls(atlas.world), replace(lidar, clutter=0.0)
     rng = np.random.default_rng(0)
     for k, (x, y, z) in enumerate(plan.places[viewpoints]):
@@ -63,7 +66,7 @@ def view_in_3d(plan: SurveyPlan, progress: Progress = lambda _share: None) -> Vi
                 scan = clean.scan(walls, pose, rng)
             except InputError:  # too few beams return
                 continue
-            window = atlas.window(scan, plan.localization.seen_share[0])
+            window = atlas.window(scan, plan.localization.search.min_seen_share_2d)
             rings = slice(window.ring, window.ring + window.values.shape[1])
             turn = round(h * around[1] / count)
             values[h, k, rings] = np.roll(window.values[0], turn, axis=-1)
@@ -91,7 +94,7 @@ def view_in_3d(plan: SurveyPlan, progress: Progress = lambda _share: None) -> Vi
 def _fit(atlas: SpaceAtlas, scan: CloudScan, pose: Pose3, plan: SurveyPlan) -> FloatArray:
     """Fit a scan; return its points, its beams, σ of the worst horizontal axis (m) and of yaw."""
     localization = plan.localization
-    beams = atlas.beams(scan, localization.beams[1], localization.block)
+    beams = atlas.beams(scan, localization.fit.fine_beams, localization.scoring.group)
     start = np.asarray(pose.vector)[None]
     fit = atlas.fit(beams, start, localization.fine_widths(atlas), atlas.fitted(False))
     normal = information(fit, beams.blocks, atlas.cell(fit.poses), localization)

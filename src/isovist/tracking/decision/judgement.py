@@ -46,7 +46,7 @@ class Judgement:
         settings = self.state.settings.competitors
         agreement = t * self.state.bank.explained_share() ** 2
         is_clear = (t >= settings.clear_agreement) & (d >= settings.clear_lead_nats)
-        is_ahead = d >= self.state.localization.refuted[1]
+        is_ahead = d >= self.state.localization.refutation.min_lead_nats
         refuted, at_once = (
             is_clear | ((agreement >= limit) & is_ahead)
             for limit in (settings.min_agreement, settings.immediate_agreement)
@@ -66,7 +66,7 @@ class Judgement:
         is_new = self._leads_too_briefly(refuted, at_once)
         out = np.append(False, refuted)
         index = self._remaining(E, out)
-        estimates = self._estimates(E, out, index[: self.state.localization.listed])
+        estimates = self._estimates(E, out, index[: self.state.localization.decision.max_estimates])
         maps = self.state.space.names_of(bank.poses[~out])
         facts = facts_of(bank, int((~refuted).sum()), maps)
         score = float(bank.keyframes[-1].scores[0])

@@ -59,7 +59,11 @@ def is_only_place(bank: HypothesisBank, refutation: Refutation) -> bool:
         refutation: Returns which hypotheses t and d over all keyframes refute.
     """
     settings, answer = bank.localization, locate_recent(bank)
-    if answer is None or answer.best is None or len(answer.rivals) == settings.listed - 1:
+    if (
+        answer is None
+        or answer.best is None
+        or len(answer.rivals) == settings.decision.max_estimates - 1
+    ):
         return False
     first = bank.atlas.lift(bank.poses[0])
     if answer.verdict is Verdict.LOST or not is_same_place(answer.best.pose, first, settings):
@@ -70,9 +74,10 @@ def is_only_place(bank: HypothesisBank, refutation: Refutation) -> bool:
         bank.sort()
     if not is_same_place(first, bank.atlas.lift(bank.poses[0]), settings):
         return False
-    agreement, margin = settings.refuted[:2]
+    rules = settings.refutation
     count = bank.settings.competitors.recent_keyframes
     t, d = bank.margins(count)
-    by_recent = (t * bank.explained_share(count) >= agreement) & (d >= margin)
+    is_outvoted = t * bank.explained_share(count) >= rules.min_agreement
+    by_recent = is_outvoted & (d >= rules.min_lead_nats)
     by_drive, _ = refutation(*bank.margins())
     return bool((by_drive | by_recent).all())

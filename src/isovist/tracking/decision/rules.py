@@ -29,14 +29,18 @@ class Evidence:
 
 AMBIGUOUS = Verdict.AMBIGUOUS
 RULES: tuple[Rule[Evidence], ...] = (
-    Rule(Reason.POOR_FIT, Verdict.LOST, lambda e: e.recent_score < e.settings.poor[0]),
+    Rule(
+        Reason.POOR_FIT, Verdict.LOST, lambda e: e.recent_score < e.settings.decision.min_score_nats
+    ),
     Rule(Reason.POSE_DOUBTED, AMBIGUOUS, lambda e: e.is_doubted),
     Rule(
         Reason.POSITION_SLIDES,
         AMBIGUOUS,
-        lambda e: 2.0 * e.facts["position_std"] > e.settings.loose,
+        lambda e: 2.0 * e.facts["position_std"] > e.settings.decision.max_position_std_m,
     ),
-    Rule(Reason.FEW_GROUPS, AMBIGUOUS, lambda e: e.facts["groups"] < e.settings.witnesses),
+    Rule(
+        Reason.FEW_GROUPS, AMBIGUOUS, lambda e: e.facts["groups"] < e.settings.decision.min_groups
+    ),
     Rule(Reason.COMPETITORS, AMBIGUOUS, lambda e: e.facts["competitors"] > 0),
     Rule(Reason.SEVERAL_MAPS, AMBIGUOUS, lambda e: len(e.facts["maps"]) > 1),
     Rule(Reason.LEAD_TOO_NEW, AMBIGUOUS, lambda e: e.is_new),
@@ -64,7 +68,7 @@ def facts_of(bank: HypothesisBank, competitors: int, maps: tuple[str, ...]) -> F
 
 def is_position_uncertain(bank: HypothesisBank) -> bool:
     """Return whether the position of the first hypothesis is too uncertain for a unique verdict."""
-    return 2.0 * position_std(bank) > bank.localization.loose
+    return 2.0 * position_std(bank) > bank.localization.decision.max_position_std_m
 
 
 def position_std(bank: HypothesisBank) -> float:

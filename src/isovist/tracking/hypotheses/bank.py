@@ -190,11 +190,13 @@ class HypothesisBank:
 
     def distinct(self, poses: FloatArray) -> IntArray:
         """Return the indices of poses, in order, that are not at the place of an earlier one."""
-        return distinct_poses(self.atlas, poses, self.localization.same, self.any_attitude)
+        return distinct_poses(
+            self.atlas, poses, self.localization.decision.same_place, self.any_attitude
+        )
 
     def is_same_place(self, poses: FloatArray, pose: FloatArray) -> BoolArray:
         """Return which poses are at the place of another pose, shape (K,)."""
-        tolerance = self.localization.same
+        tolerance = self.localization.decision.same_place
         return is_same_place(self.atlas, poses, pose, tolerance, self.any_attitude)
 
     def evidence(self) -> FloatArray:
@@ -221,7 +223,7 @@ class HypothesisBank:
         """
         if len(self) == 1:
             return np.empty(0), np.empty(0)
-        total, square, lead, weights = 0.0, self.localization.refuted[2], 0.0, 0.0
+        total, square, lead, weights = 0.0, self.localization.refutation.softness, 0.0, 0.0
         for keyframe in self.keyframes[-last:]:
             ratings, scores, weight = keyframe.group_ratings, keyframe.scores, keyframe.weight
             delta = ratings[0] - ratings[1:]

@@ -75,7 +75,7 @@ class Corrector:
         corrected[:, :n] += np.einsum("kij,kj->ki", after @ gain, step)
         poses = _wrapped(corrected)
         rating = Fits(fit, beams, *self.space.rate(beams, poses, settings.model))
-        slips = np.minimum(0.5 * slip, settings.slip)
+        slips = np.minimum(0.5 * slip, settings.scoring.max_slip_cost_nats)
         explanations = Explanations(
             beams.by_block(rating.ratings), rating.scores, slips, rating.inliers, poses, matrices
         )

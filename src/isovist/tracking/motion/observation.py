@@ -15,7 +15,7 @@ def shows_enough(scan: AnyScan, settings: LocalizationSettings) -> bool:
 
     It needs returns in as many blocks as a unique answer needs groups, or in half of its view.
     """
-    block, min_groups = settings.block[0], settings.witnesses
+    block, min_groups = settings.scoring.group_rad, settings.decision.min_groups
     if isinstance(scan, CloudScan):  # which has no beams without a return
         return scan.columns(block) >= min_groups
     blocks_with_return, blocks = (
@@ -28,9 +28,9 @@ def shows_enough(scan: AnyScan, settings: LocalizationSettings) -> bool:
 def comparison_beams(state: TrackerState, scan: AnyScan) -> Beams:
     """Return the beams of a scan that compare hypotheses: more than a first fit takes."""
     factor = state.settings.search.beam_factor
-    count, spacing = state.localization.beams[0]
+    count, spacing = state.localization.fit.coarse_beams
     beams = factor * count, spacing / np.sqrt(float(factor))
-    return state.space.beams(scan, beams, state.localization.block)
+    return state.space.beams(scan, beams, state.localization.scoring.group)
 
 
 def observe(state: TrackerState, scan: AnyScan, share: float) -> AnyScan:
@@ -46,14 +46,18 @@ def observe(state: TrackerState, scan: AnyScan, share: float) -> AnyScan:
     """
     sensor, clock = state.motion.sensor, state.motion.clock
     stationary = state.stationary
-    if stationary is not None and stationary.add(sensor, scan, state.localization.floor):
+    if stationary is not None and stationary.add(
+        sensor, scan, state.localization.covariance.min_std
+    ):
         assert stationary.merged is not None
         beams = comparison_beams(state, stationary.merged)
         state.bank.correct_again(Keyframe(beams, sensor, 1.0, clock), share)
         return stationary.merged
     state.stationary = StationaryScans.start(sensor, scan)
     beams = comparison_beams(state, scan)
-    view = state.localization.block[0] * len(beams.columns)  # of a cloud, which has no first beam
+    view = state.localization.scoring.group_rad * len(
+        beams.columns
+    )  # of a cloud, which has no first beam
     weight = _weight(state, scan.field_of_view if isinstance(scan, Scan) else view)
     state.bank.correct(Keyframe(beams, sensor, weight, clock), share)
     return scan

@@ -78,7 +78,7 @@ class AttitudeSearch:
     def _up_hypotheses(self, scan: CloudScan, scope: SearchScope) -> list[AttitudeHypothesis]:
         """Return the scan as seen by level robots, for the likely up directions, best first."""
         hypotheses = self._rated(scan, up_directions(scan), scope.region)
-        min_score = self.level.localization.poor[0]
+        min_score = self.level.localization.decision.min_score_nats
         if not scope.is_settled and not _best_score(hypotheses) >= min_score:
             others = self._rated(scan, all_up_directions(), scope.region)
             if _best_score(others) > _best_score(hypotheses):

@@ -106,7 +106,7 @@ class CandidateSearch:
         space, settings = self.space, self.localization
         answer = decide(space, scan, fits, settings.careful(), nearby=False)
         ratio = cost_ratio(space, scan, seeds, answer, settings)
-        if answer.verdict is Verdict.UNIQUE and ratio >= settings.lead:
+        if answer.verdict is Verdict.UNIQUE and ratio >= settings.decision.min_cost_ratio:
             return None
         if answer.estimates and has_rivals(space, scan, answer):
             return rivals_of(answer, space, scan, region, settings).poses

@@ -110,7 +110,7 @@ class MapSearch:
         # From the first keyframe to the odometry at the time when the region was given.
         motion = first.inverse @ search.start
         starts = state.space.lift(bank.keyframes[0].explanations.poses) @ motion
-        is_inside = state.region.holds(starts.vector, *state.localization.same)
+        is_inside = state.region.holds(starts.vector, *state.localization.decision.same_place)
         bank.select(np.flatnonzero(is_inside))
 
     def _level_by(self, scan: AnyScan, places: FittedPlaces) -> FittedPlaces:

@@ -29,7 +29,7 @@ class Relocalization:
         Without odometry, a place far from the predicted one counts as well.
         """
         last = self.state.bank.keyframes[-1].explanations
-        max_slip = self.state.localization.slip
+        max_slip = self.state.localization.scoring.max_slip_cost_nats
         is_astray = not self.state.motion.has_odometry and last.slips[0] >= max_slip
         return bool(is_astray or last.scores[0] < self._min_score())
 
@@ -41,7 +41,7 @@ class Relocalization:
         """
         search, settings = self.state.search, self.state.settings.relocalization
         score = float(self.state.bank.keyframes[-1].scores[0])
-        margin = settings.doubt_margins * self.state.localization.refuted[1]
+        margin = settings.doubt_margins * self.state.localization.refutation.min_lead_nats
         is_poor = score < search.typical_score - margin
         is_doubted = is_poor or search.inconsistent_scans > 0 or self.is_inconsistent()
         if not self.is_inconsistent():
@@ -56,7 +56,7 @@ class Relocalization:
             near: Places close to the settled one, if the scan is inconsistent with it.
         """
         state, search, bank = self.state, self.state.search, self.state.bank
-        margin, before = state.localization.refuted[1], bank.poses[:1].copy()
+        margin, before = state.localization.refutation.min_lead_nats, bank.poses[:1].copy()
         lead = self._lead(places) if near is None else self._recover_from_slip(near, places)
         has_jumped = not bank.is_same_place(before, bank.poses[0])[0]
         search.is_relocalizing = lead < (-margin if near is None else margin)
@@ -75,7 +75,7 @@ class Relocalization:
         """
         if len(places.poses) == 0:
             return np.inf
-        bank, margin = self.state.bank, self.state.localization.refuted[1]
+        bank, margin = self.state.bank, self.state.localization.refutation.min_lead_nats
         last = bank.keyframes[-1]
         correction = bank.compare(last, places.poses, places.covariances)
         scores = correction.explanations.scores
@@ -106,14 +106,14 @@ class Relocalization:
         lead = score - float(scores[is_competitor].max(initial=-np.inf))
         if score < self._min_score():
             return -np.inf
-        if lead > -self.state.localization.refuted[1]:
+        if lead > -self.state.localization.refutation.min_lead_nats:
             self._move_first(correction, best)
         return lead
 
     def _move_first(self, correction: Correction, row: int) -> None:
         """Move the first hypothesis to a pose that the last keyframe was compared at."""
         bank, explanations = self.state.bank, correction.explanations
-        explanations.slips[row] = self.state.localization.slip
+        explanations.slips[row] = self.state.localization.scoring.max_slip_cost_nats
         bank.poses[0] = correction.poses[row]
         bank.covariances[0] = correction.covariances[row]
         bank.keyframes[-1].explanations.replace_first(explanations, row)
@@ -123,5 +123,5 @@ class Relocalization:
 
         It is that of a lost place, or as far below the typical one.
         """
-        min_score = self.state.localization.poor[0]
+        min_score = self.state.localization.decision.min_score_nats
         return max(min_score, self.state.search.typical_score - min_score)

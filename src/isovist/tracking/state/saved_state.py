@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from isovist.atlas import Atlas, BeamModel, MultiMap, SearchSpace
+from isovist.atlas import Atlas, MultiMap, SearchSpace
 from isovist.errors import InputError
 from isovist.localization import (
     AnyMaps,
@@ -89,15 +89,13 @@ def from_state(kind: "type[Tracker]", atlas: AnyMaps, saved: dict[str, Any]) -> 
     """
     with _errors_of_values():
         _check_origin(saved, atlas)
-        localization = from_json_value(saved["localization"])
-        model = BeamModel.from_json(localization.pop("model"))
         tracker = kind(
             atlas,
             links=[Link(**from_json_value(link)) for link in saved.get("links", ())],
             region=_region_of(saved["prior"]),
             drift=Drift(**saved["drift"]),
             settings=TrackingSettings.from_json(saved["settings"]),
-            localization=LocalizationSettings(model=model, **localization),
+            localization=LocalizationSettings.from_json(saved["localization"]),
             tilt=saved.get("tilt_given", saved["tilt"]),
             any_attitude=saved.get("any_attitude", False),
         )
