@@ -23,7 +23,7 @@ right answers on both splits of six logs."""
 
 
 class Verdict(StrEnum):
-    """Whether one place, several places, or no place of the map explains the scan."""
+    """The number of places that explain the scan: one, several, or none."""
 
     UNIQUE = "unique"
     AMBIGUOUS = "ambiguous"

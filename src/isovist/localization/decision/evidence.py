@@ -20,7 +20,7 @@ from isovist.localization.settings import LocalizationSettings
 
 @dataclass(frozen=True, slots=True)
 class SearchCoverage:
-    """How much of the map a search covered.
+    """The part of the map that a search covered.
 
     Attributes:
         cost_ratio: Returns, for a pose of the level sensor frame, the lowest cost of a pose that

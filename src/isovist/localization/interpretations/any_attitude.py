@@ -122,7 +122,7 @@ def locate_in_any_attitude(query: Query, locate: Locate) -> tuple[Answer, ScanIn
 
 
 def all_up_directions() -> FloatArray:
-    """Return evenly spread directions, each of which may be up, shape (n, 3)."""
+    """Return evenly spread up directions, shape (n, 3)."""
     return DirectionalBasis.fibonacci(UP_DIRECTION_COUNT).directions
 
 
@@ -148,12 +148,12 @@ def _locate_best(
     if not hypotheses:
         timing = dict.fromkeys(TIMING_STEPS, 0.0)
         return Answer(Verdict.LOST, (Reason.NO_CANDIDATES,), (), timing), None
-    pairs = [(locate(part.scan), part) for part in hypotheses[:MAX_ATTITUDES]]
+    pairs = [(locate(trial.scan), trial) for trial in hypotheses[:MAX_ATTITUDES]]
     pairs.sort(key=lambda pair: -_score(pair[0]))
     (answer, best), others = pairs[0], pairs[1:]
     competitors = [
-        _transform(estimate, part.tilt @ best.tilt.inverse)
-        for other, part in others
+        _transform(estimate, hypothesis.tilt @ best.tilt.inverse)
+        for other, hypothesis in others
         for estimate in other.estimates
     ]
     competitors = _distinct(competitors, answer.estimates, query.settings)
@@ -173,17 +173,18 @@ def attitude_hypotheses(query: Query, directions: FloatArray) -> list[AttitudeHy
     Returns:
         The hypotheses, best first; none if the scan fits nowhere.
     """
-    trials = (_attitude_hypothesis(query, up) for up in directions)
+    trials = [_attitude_hypothesis(query, up) for up in directions]
+    fitting = [trial for trial in trials if trial is not None]
     distinct: list[AttitudeHypothesis] = []
-    for trial in sorted((part for part in trials if part is not None), key=lambda p: -p.score):
-        if not any(_is_same_pose(trial.pose, part.pose, query.settings) for part in distinct):
+    for trial in sorted(fitting, key=lambda hypothesis: -hypothesis.score):
+        if not any(_is_same_pose(trial.pose, other.pose, query.settings) for other in distinct):
             distinct.append(trial)
     if not distinct:
         return []
-    fits = _rate_poses(query, distinct[0], [part.pose for part in distinct])
+    fits = _rate_poses(query, distinct[0], [hypothesis.pose for hypothesis in distinct])
     is_out = _refuted(query, fits)
     others = zip(distinct[1:], is_out, strict=True)
-    return [distinct[0], *(part for part, out in others if not out)]
+    return [distinct[0], *(hypothesis for hypothesis, out in others if not out)]
 
 
 def _attitude_hypothesis(query: Query, up: FloatArray) -> AttitudeHypothesis | None:

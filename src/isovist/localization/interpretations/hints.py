@@ -44,7 +44,7 @@ FACTOR_STEPS = np.linspace(0.97, 1.03, 7)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hint:
-    """How the scan would have to be changed to fit somewhere.
+    """A change that would make the scan fit somewhere.
 
     Attributes:
         cause: "mirror" or "scale".

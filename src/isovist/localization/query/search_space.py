@@ -22,7 +22,7 @@ AnyMaps = Atlas | Mapping[str, Atlas]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regions:
-    """Where the robot may be on several maps.
+    """The regions that the robot may be in, on several maps.
 
     Attributes:
         space: The maps side by side.
