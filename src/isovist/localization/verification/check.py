@@ -145,22 +145,22 @@ def check(
             f"got {type(space).__name__} and {type(scan).__name__}. "
             "`build` makes an atlas of a map, `read_scan` a scan of a file.",
         )
-    site = search_space_of(space)
-    claim = read_claim(site, scan, pose, covariance, map)
+    search_space = search_space_of(space)
+    claim = read_claim(search_space, scan, pose, covariance, map)
     settings = checked_settings(LocalizationSettings, settings)
     if not thorough:
         probability = max(settings.decision.min_probability, MIN_PROBABILITY)
         settings = settings.with_values({"decision.min_probability": probability})
-    frame, scan_in_range = frame_of(scan), scan.within(site.diagonal)
+    frame, scan_in_range = frame_of(scan), scan.within(search_space.diagonal)
     if scan_in_range is None:
         reasons = (Reason.OUTSIDE_MAP,)
         timing = {"total": 0.0}
         return Check("disagrees", reasons, pose, None, (), 0.0, -np.inf, timing, frame, claim.map)
-    compile_kernels(site)
+    compile_kernels(search_space)
     start = perf_counter()
-    is_short = isinstance(site, Atlas) and site.dimension == 2 and not thorough
+    is_short = isinstance(search_space, Atlas) and search_space.dimension == 2 and not thorough
     with single_threaded() if is_short else nullcontext():
-        result, stated = _PoseCheck(site, scan_in_range, claim, settings, thorough).run()
+        result, stated = _PoseCheck(search_space, scan_in_range, claim, settings, thorough).run()
     return Check(
         result.verdict, result.reasons, pose, result.fit,
         result.rivals[: settings.decision.max_estimates],
