@@ -62,8 +62,9 @@ RUNS = {
     "reference": ("sets",),
 }
 """Arguments of a quick run; DATA is the folder of `--data`."""
-NOT_RUN = ("building", "mutate", "result_pages")
-"""A world for others to measure on, a check of the tests that takes an hour, what writes pages."""
+NOT_RUN = ("ablate", "building", "mutate", "result_pages")
+"""Ablations, which need inputs of `benchmarks.reference`; a world for others to measure on; a check
+of the tests that takes an hour; what writes pages."""
 
 
 def arguments_of(name: str, data: Path) -> list[str] | Path:

@@ -1,6 +1,6 @@
 """Answers to 300 stored scans of three generated plans, beside those that were recorded.
 
-`python -m benchmarks.reference sample` writes both anew.
+`python -m benchmarks.reference sample` writes the answers anew.
 """
 
 import pytest
