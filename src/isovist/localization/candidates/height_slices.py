@@ -166,7 +166,7 @@ def height_slice_candidates(
         settings: Number of candidates: half as many as by descriptors.
         thorough: Return ten times as many.
         known_poses: Poses that may explain the scan, shape (K, 6).  The search is then complete: it
-            finds all poses that cost less than `lead` times the best of them, or returns none if
+            finds all poses that cost less than `min_cost_ratio` times the best, or returns none if
             these are too many.
     """
     low, high = atlas.heights
@@ -218,7 +218,7 @@ def competitors_of(
         atlas: The 3D map.
         scan: The scan.
         region: Where the robot may be.
-        settings: Number of candidates, and which costs are about the same (`lead`).
+        settings: Number of candidates, and which costs are alike (`min_cost_ratio`).
         poses: Poses to compare with, best first, shape (K, 6).
         is_unique: Whether the first pose is known to be the best; otherwise the best pose by (1)
             counts too.

@@ -3,9 +3,9 @@
 Descriptors in bytes bound the coarse cost of every node of every map (`lower_bounds`).  They take
 64 bytes per node in memory, and no atlas is opened for them.  On the maps with the cheapest nodes
 some poses are fitted and rated with few beams.  The maps with the best ratings are searched first.
-Others follow until every remaining node costs `lead` times the best place.  The same rule decides
-on one map whether nodes that were not evaluated can hold a competitor.  So a map that is not
-searched is excluded by a bound, or the answer names the limit.
+Others follow until every remaining node costs `min_cost_ratio` times the best place.  The same rule
+decides on one map whether nodes that were not evaluated can hold a competitor.  So a map that is
+not searched is excluded by a bound, or the answer names the limit.
 """
 
 from dataclasses import dataclass, replace
@@ -178,7 +178,7 @@ class MapSelection:
         Args:
             scan: The scan.
             answer: The answer on the maps searched so far, in the common frame.
-            settings: How many times the cost of the best place a competitor may cost (`lead`).
+            settings: Cost of a competitor over that of the best place (`min_cost_ratio`).
         """
         if answer.best is None or answer.verdict is Verdict.LOST:
             return np.inf

@@ -126,8 +126,8 @@ def check(
 ) -> Check:
     """Check a pose that comes from elsewhere, such as another localizer.
 
-    A pose is right within 0.5 m and 10° (`same` of the settings), or within the 99 % ellipsoid of
-    its covariance and that of the fit together, if this is larger.
+    A pose is right within 0.5 m and 10° (`same_place` of the settings), or within the 99 %
+    ellipsoid of its covariance and that of the fit together, if this is larger.
 
     Args:
         space: The atlas of the map (`build`), or several by name.

@@ -15,7 +15,7 @@ from isovist.poses import AnyPose, Pose, Pose3, wrap_angle
 CHI_SQUARE_99 = 11.345
 """99 % quantile of χ² with three degrees of freedom."""
 NEAR_FACTOR = 3.0
-"""A fit within this many times `same` of the settings is where the claimed pose was pulled to."""
+"""A fit within this many times `same_place` of the settings is near the claimed pose."""
 COVARIANCE_REACH = 2.0
 """Standard deviations of the claim at which fits start."""
 EIGENVALUE_TOLERANCE = -1e-12
@@ -46,8 +46,8 @@ class Claim:
     ) -> FloatArray:
         """Return poses around the claim from which fits start, shape (7, D).
 
-        Four are beside it and two are turned.  The steps are those of the same place (`same` of
-        the settings), or longer where the covariance is large.
+        Four are beside it and two are turned.  The steps are those of `same_place` of the settings,
+        or longer where the covariance is large.
 
         Args:
             sensor: The claimed pose of the sensor in the common frame, shape (D,).
@@ -71,8 +71,8 @@ class Claim:
     ) -> tuple[BoolArray, BoolArray]:
         """Return which estimates are the claimed pose, and which are near it, both shape (K,).
 
-        An estimate is the pose within `same` of the settings, or within the 99 % ellipsoid of both
-        covariances.  Estimates that explain the scan badly count as neither.
+        An estimate is the pose within `same_place` of the settings, or within the 99 % ellipsoid of
+        both covariances.  Estimates that explain the scan badly count as neither.
         """
         d = np.array([e.pose.vector[:3] for e in estimates]) - self.pose.vector[:3]
         d[:, 2] = wrap_angle(d[:, 2])
