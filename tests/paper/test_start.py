@@ -35,7 +35,6 @@ from isovist.paper import (
     fit_start,
     gramian_along,
     paper_room,
-    refine_chain,
     refine_start,
     refine_starts,
 )
@@ -329,44 +328,3 @@ def test_information_fades_as_a_covariance_grows(seed):
     blind = Gramian.pose().add_information(np.diag([0.0, 4.0, 1.0]))
     faded = blind.carried(Pose(), drift=np.eye(3))
     np.testing.assert_allclose(faded.information, np.diag([0.0, 0.8, 0.5]), atol=1e-12)
-
-
-def test_with_drifting_odometry_the_chain_stays_honest_and_the_pool_does_not(atlas):
-    rng = np.random.default_rng(0)
-    lidar = Lidar(field_of_view=1.5 * np.pi, beams=270, noise=0.02)
-    spread = np.diag([0.03, 0.03, 0.03])
-    squares = {"chain": [], "pool": []}
-    for _ in range(12):
-        path = random_drive(rng, atlas.world, 6, (0.1, 0.3))
-        scans = [lidar.scan(atlas.world, p, rng) for p in path]
-        odometry = [Pose(1.0, 2.0, 3.0)]
-        for a, b in pairwise(path):
-            step = (a.inverse @ b).vector + spread @ rng.normal(size=3)
-            odometry.append(odometry[-1] @ Pose.from_vector(step))
-        guess = path[0] @ Pose(*rng.normal(0.0, [0.1, 0.1, 0.04]))
-        drift = np.broadcast_to(spread**2, (5, 3, 3))
-        for name, fit in (
-            ("chain", refine_chain(atlas, scans, odometry, guess, drift)),
-            ("pool", refine_start(atlas, scans, odometry, guess)),
-        ):
-            gap = error(fit, path[0])
-            squares[name].append(gap @ np.linalg.solve(fit.covariance, gap))
-            if name == "chain":
-                assert fit.converged
-                assert np.hypot(gap[0], gap[1]) < 0.05
-    assert np.max(squares["chain"]) < 16.3
-    assert np.mean(squares["chain"]) < 4.0 < np.mean(squares["pool"])
-
-
-def test_without_drift_the_chain_knows_as_much_as_the_pool(atlas):
-    rng = np.random.default_rng(1)
-    path = random_drive(rng, atlas.world, 4, (0.1, 0.3))
-    scans = [Lidar(noise=0.01).scan(atlas.world, p, rng) for p in path]
-    chain = refine_chain(atlas, scans, path, path[0], np.zeros((3, 3, 3)))
-    pool = refine_start(atlas, scans, path, path[0])
-    assert chain.least == pytest.approx(pool.least, rel=0.3)
-    assert np.abs(chain.start - pool.start)[:2].max() < 0.02
-    alone = refine_chain(atlas, scans[:1], path[:1], path[0], np.empty((0, 3, 3)))
-    assert alone.least < chain.least
-    blurred = refine_chain(atlas, scans, path, path[0], np.broadcast_to(np.eye(3), (3, 3, 3)))
-    assert alone.least <= blurred.least < 1.1 * alone.least

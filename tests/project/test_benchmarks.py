@@ -30,19 +30,6 @@ def test_every_benchmark_finds_what_it_imports(name):
         del sys.modules[module]
 
 
-def test_a_case_of_the_fuzzing_is_always_the_same_and_seldom_that_of_another():
-    from benchmarks.fuzz.mutations import damage
-
-    def damaged(name, content, seed):
-        return damage(name, content, np.random.default_rng(seed))
-
-    content = b"ply\nformat ascii 1.0\nelement vertex 3\n"
-    for k in range(50):
-        assert damaged("a.ply", content, [7, k]) == damaged("a.ply", content, [7, k])
-    for name, text in (("a.json", b'{"a": [1, 2]}'), ("a.yaml", b"a: b.pgm\norigin: [1, 2]\n")):
-        assert len({damaged(name, text, k) for k in range(50)}) > 30
-
-
 def test_fuzzing_without_a_case_is_no_success():
     from benchmarks.fuzz import __main__ as fuzz
 

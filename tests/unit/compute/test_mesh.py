@@ -95,37 +95,6 @@ def test_nodes_that_move_make_no_box_lost_and_areas_less(name):
     assert seen.all()
 
 
-@pytest.mark.parametrize("name", WORLDS)
-def test_every_face_is_in_one_leaf_and_within_all_boxes_above_it(name):
-    world = WORLDS[name]()
-    tree = world._tree
-    boxes = tree.boxes
-    child = boxes.view(np.int32)[:, CHILD_ROW]
-    found, nodes = [], 0
-    waiting = [(0, np.full(3, -np.inf), np.full(3, np.inf), 1)]
-    while waiting:
-        node, low, high, depth = waiting.pop()
-        nodes += 1
-        used = np.flatnonzero(boxes[node, 0] < EMPTY_BOX)
-        assert depth + len(used) - 1 <= tree.depth
-        for s in used:
-            least, most = boxes[node, :3, s], boxes[node, 3:6, s]
-            assert (least >= low).all()
-            assert (most <= high).all()
-            if child[node, s] >= 0:
-                waiting.append((child[node, s], least, most, depth + len(used) - 1))
-                continue
-            group, last = divmod(-1 - child[node, s], 8)
-            faces = tree.groups[group, : last + 1]
-            corners = world.vertices[world.faces[faces]] - tree.centre
-            assert np.array_equal(tree.corners[group].T[: last + 1], corners.reshape(-1, 9))
-            assert (corners >= least).all()
-            assert (corners <= most).all()
-            found += faces.tolist()
-    assert nodes == len(boxes)
-    assert sorted(found) == list(range(len(world.faces)))
-
-
 def least_area(children, area):
     """c(root, 1) of `compute.trees.flatten`, as its equation says it."""
 
@@ -192,10 +161,6 @@ def meeting_twin(corners, group, axes, sheared, edges):
 @njit
 def first_bit(bits):
     return lowest_bit(bits)
-
-
-def test_the_lowest_bit_is_the_first_that_is_set():
-    assert [first_bit(5 << k) for k in range(60)] == list(range(60))
 
 
 def rays(count, seed):

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from tests.support.fits import USUAL, candidates, sought
 from tests.support.paths import ROOT
-from tests.support.reference_locate import spread_out
 from tests.support.shining import BOTH as BOTH_SIGNALS
 from tests.support.shining import described, rooms, seen, with_strengths
-from tests.support.sites import PLANE, SITES, SPACE, gap
+from tests.support.sites import PLANE, SITES, SPACE
 from tests.support.sizes import count_as_large
 
 import isovist as iv
@@ -143,15 +142,6 @@ def test_what_other_maps_have_cheaper_is_not_tried_and_the_candidates_stay(site,
         assert leads[0] == leads[1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("most", [1, 7, 200])
-@pytest.mark.parametrize(("radius", "turn"), [(0.4, 0.2), (3.0, 4.0), (0.0, 0.2)])
-def test_chains_choose_like_comparing_with_all(most, radius, turn):
-    poses = np.random.default_rng(6).uniform(-4.0, 4.0, (600, 3))
-    how = poses, radius, turn, most
-    assert list(distinct_indices(*how)) == spread_out(*how)
-
-
 def test_a_prior_asks_only_the_rows_that_it_reaches():
     turned = iv.OccupancyMap(PLANE.world.cells, 0.05, iv.Pose(3.0, -2.0, 0.7))
     atlas, middle = iv.build(turned), turned.bounds.mean(axis=0)
@@ -250,61 +240,6 @@ def test_absurd_descriptors_of_a_damaged_atlas_are_no_error(site, absurd, levels
 
 
 # Answers.
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("ask", ["one", "several maps", "several scans", "twins", "elsewhere"])
-@BOTH
-def test_answers_on_a_large_site_are_those_on_a_small_one(site, ask, monkeypatch):
-    """However few nodes are tried in full."""
-    place, step = site.places[0], type(site.places[0])(0.3, 0.0, 0.2)
-    scan, how, atlas = (
-        site.look(place),
-        {"settings": USUAL.with_values({"search.max_nodes": 1, "search.headings_per_node": 4})},
-        site.atlas,
-    )
-    if ask == "several maps":
-        atlas = {"there": site.twin_atlas, "here": site.atlas}
-    elif ask == "several scans":
-        scan, place = [scan, site.look(place @ step)], place @ step
-        how["motions"] = [step]
-    elif ask == "twins":
-        scan, atlas = site.look(site.lonely, world=site.twins, seed=6), site.twin_atlas
-    elif ask == "elsewhere":
-        scan = site.elsewhere()
-    count_as_large(monkeypatch, bounds=NEVER)
-    small = iv.locate(atlas, scan, **how)
-    count_as_large(monkeypatch, bounds=0, large=0)
-    large = iv.locate(atlas, scan, **how)
-    assert (large.verdict, large.reasons, large.map) == (small.verdict, small.reasons, small.map)
-    if ask == "twins":
-        found = [one.pose for one in large.estimates]
-        assert all(min(gap(p, q)[0] for p in found) < 0.2 for q in (site.lonely, site.twin))
-    elif ask != "elsewhere":
-        assert large.verdict == "unique"
-        assert gap(large.best.pose, place)[0] < 0.1
-        assert gap(large.best.pose, small.best.pose)[0] < 1e-3
-
-
-def test_nothing_is_lost_on_a_large_site_before_all_nodes_were_looked_at(monkeypatch):
-    """Somebody stands before 40 % of the beams, and one node is tried in full."""
-    place, random = PLANE.places[1], np.random.default_rng(1)
-    scan = PLANE.look(place, seed=1)
-    hidden = (random.integers(0, 360) + np.arange(144)) % 360
-    ranges = scan.ranges.copy()
-    ranges[hidden] *= random.uniform(0.2, 0.9, 144)
-    few = USUAL.with_values(
-        {
-            "search.max_nodes": 1,
-            "search.headings_per_node": 1,
-            "search.first_candidates": 1,
-            "search.full_candidates": 1,
-        }
-    )
-    count_as_large(monkeypatch, large=0)
-    answer = iv.locate(PLANE.atlas, replace(scan, ranges=ranges), settings=few)
-    assert answer.reasons == (iv.Reason.SEARCH_INCOMPLETE,)
-    assert gap(answer.best.pose, place)[0] < 0.1
 
 
 # Ranges and intensities together.
