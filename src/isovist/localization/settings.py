@@ -30,6 +30,10 @@ class SearchSettings(Settings):
         first_candidates: Number of candidates that are fitted first. Half as many in 3D.
         full_candidates: Number of candidates if no unique place is among the first ones. Half as
             many in 3D.
+        batch_candidates: Number of candidates of the first search by all channels, in 2D.
+        batch_growth: Factor from one search by all channels to the next one.
+        max_extension: Factor of `full_candidates` if only poses that were not searched keep a place
+            from being unique.
         separation_m: Distance at which two candidates are different.
         separation_spacings: The same in spacings of the nodes; the larger distance holds.
         separation_rad: Rotation at which two candidates are different.
@@ -64,6 +68,19 @@ class SearchSettings(Settings):
     full_candidates: int = setting(
         4000, unit="1", range=(1, 10**9), evidence=SIX_LOGS,
         raises="fewer places are missed, with more work",
+    )  # fmt: skip
+    batch_candidates: int = setting(
+        500, unit="1", range=(1, 10**9), evidence="not varied",
+        raises="fewer, but longer searches by all channels",
+    )  # fmt: skip
+    batch_growth: int = setting(
+        2, unit="1", range=(2, 1000), evidence="not varied",
+        raises="fewer, but longer searches by all channels",
+    )  # fmt: skip
+    max_extension: int = setting(
+        4, unit="1", range=(1, 1000),
+        raises="more unique answers, after longer searches",
+        evidence="of 120 scans of fhw revisited 7 need 4, all of them right",
     )  # fmt: skip
     separation_m: float = setting(
         0.4, unit="m", range=(1e-9, 1e6), evidence=SIX_LOGS,

@@ -35,14 +35,6 @@ from isovist.localization.scoring.hypotheses import Fits
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing import CloudScan, ScanInput
 
-GROWTH = 2
-"""Each search of all channels has so many times the candidates of the one before."""
-FULL = 500
-"""Candidates of the first search by all channels."""
-MORE = 4
-"""So many times the usual candidates are searched where only what was not searched keeps a place
-from being unique: of 120 scans of fhw revisited 7 need it, all of them right."""
-
 
 class Search:
     """A search for one query, which can stop after any batch and go on later.
@@ -92,12 +84,12 @@ class Search:
         if has_rivals(space, query.scans, self.answer):
             yield rivals_of(self.answer, space, query.scans, query.region, settings)
         # Batches of height slices do not grow, so a search in 3D has one more batch at most.
-        usual = self._usual_count
-        self._batch_size = min(FULL, usual) if space.dimension == 2 else usual
+        usual, search = self._usual_count, settings.search
+        self._batch_size = min(search.batch_candidates, usual) if space.dimension == 2 else usual
         while True:
             yield stream.full(self._batch_size)
-            most = usual if self._batch_size < usual else GROWTH * self._batch_size
-            self._batch_size = min(GROWTH * self._batch_size, most)
+            most = usual if self._batch_size < usual else search.batch_growth * self._batch_size
+            self._batch_size = min(search.batch_growth * self._batch_size, most)
 
     def _take_batch(self) -> None:
         """Fit, score and decide with the next batch."""
@@ -147,7 +139,10 @@ class Search:
             self.is_final = True
         elif answer.reasons == (Reason.SEARCH_INCOMPLETE,):
             maps = len(space.names) if isinstance(space, MultiMap) else 1
-            most = max(MORE, min(maps, MAX_UNSELECTED_MAPS)) * self._usual_count
+            most = (
+                max(settings.search.max_extension, min(maps, MAX_UNSELECTED_MAPS))
+                * self._usual_count
+            )
             self.is_final = has_no_more or self._batch_size >= most
         elif self._batch_size or not has_rivals(space, scan, answer):  # else slices come next
             self.is_final = is_last or ratio >= settings.search.stop_cost_ratio
