@@ -218,7 +218,7 @@ class FitSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class ScoreSettings(Settings):
-    """Set the score of a place (equation (1) of `localization.decision.judge`).
+    """Set the score of a place (equation (1) of `localization.decision.decide`).
 
     Attributes:
         explained_weight: Weight κ of the share of beams explained in (1).
@@ -275,7 +275,7 @@ class ScoreSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class RefutationSettings(Settings):
-    """Set when the evidence refutes a competing place ((3), (4) of `localization.decision.judge`).
+    """Set when the evidence refutes a competing place ((3), (4) of `localization.decision.decide`).
 
     The scans of `docs/benchmarks/calibration.md` are of other plans than those of the evidence.
 
@@ -319,7 +319,7 @@ class RefutationSettings(Settings):
 
 @dataclass(frozen=True, slots=True)
 class DecisionSettings(Settings):
-    """Set when a place is unique (`localization.decision.judge`).
+    """Set when a place is unique (`localization.decision.decide`).
 
     Attributes:
         likelihood_power: Power β of the likelihood in (2).

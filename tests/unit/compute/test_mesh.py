@@ -25,7 +25,6 @@ from isovist.compute import (
     meet_scalar,
     meet_vector,
     move_nodes,
-    ray_key,
     sort_keys,
 )
 
@@ -226,15 +225,3 @@ def test_rays_are_sorted_by_key_and_none_is_lost():
     expected = np.sort(keys)
     sort_keys(keys, np.empty_like(keys))
     assert np.array_equal(keys, expected)
-
-
-@pytest.mark.slow
-def test_keys_have_24_bits_wherever_a_ray_is():
-    for p in (-1e300, -1.0, 0.0, 1.0, 1e300):
-        for d in (-1e300, -1e-310, 0.0, 1.0, 1e300):
-            assert 0 <= ray_key(p, p, -p, d, -d, 0.0, 0.25) < 1 << 24
-    # Neighbours share a key, opposite directions do not.
-    one, near, back = (
-        ray_key(x, 0.1, 0.1, d, 0.2, 0.1, 0.25) for x, d in ((0.1, 1), (0.11, 1), (0.1, -1))
-    )
-    assert (one == near, one == back) == (True, False)

@@ -211,20 +211,6 @@ def test_a_lower_bound_lies_under_the_cost_and_not_far(of, short, tight):
     assert np.median(bounds / costs[:, 0]) > tight
 
 
-@pytest.mark.parametrize("every", [1, 3])
-@BOTH
-def test_lower_bounds_of_some_nodes_or_asked_twice_are_those_of_all(site, every, monkeypatch):
-    count_as_large(monkeypatch, large=0)
-    windows = [window_of(site, place) for place in site.places[:2]]
-    allowed = np.arange(site.atlas.descriptors.shape[2] * PHASES) % 5 != 1
-    asked = [(w, which, s) for w in windows for which in (allowed, ~allowed) for s in (SHORT, 0.3)]
-    kept = LowerBounds.build(site.atlas, every)
-    for given in asked:
-        fresh = LowerBounds.build(site.atlas, every).bound_costs(*given)
-        for _ in range(2):
-            np.testing.assert_array_equal(kept.bound_costs(*given), fresh)
-
-
 @pytest.mark.parametrize(
     ("site", "absurd", "levels"),
     [

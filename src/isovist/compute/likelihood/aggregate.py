@@ -190,7 +190,7 @@ def credit_removed_walls(
 
 @kernel("f8[:,::1], f8 -> f8[::1]")
 def sum_scores(sums, coverage_weight, totals):
-    """Compute the score of a scan from each pose, `localization.decision.judge` (1).
+    """Compute the score of a scan from each pose, `localization.decision.decide` (1).
 
     Args:
         sums: Result of `sum_beams`, shape (K, SUMMARY_COLUMNS + C).
@@ -206,7 +206,7 @@ def sum_scores(sums, coverage_weight, totals):
 
 @kernel("f8[:,:], f8[:], f8, f8, f8, f8 -> b1[::1]")
 def refute(group_ratings, scores, inliers, min_significance, variance_floor, min_lead, out):
-    """Decide which alternatives `localization.decision.judge` (4) excludes against the first place.
+    """Decide which places `localization.decision.decide` (4) excludes against the first.
 
     Args:
         group_ratings: Mean ℓ of each group at each place, shape (K, C).

@@ -4,7 +4,7 @@ The bounds come from descriptors in bytes, which are made when an atlas is first
 sound: a search that skips nodes by them finds what a search of every node finds.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,15 +41,12 @@ class LowerBounds:
         step: Size q of a level in log(1 + r).
         count: Number of nodes.
         n: Channels of a ring.
-        cache: The last request on a large atlas and its bounds: the second batch of a search begins
-            with the request of the first.
     """
 
     table: NDArray[np.int8]
     step: float
     count: int
     n: int
-    cache: list[tuple[bytes, Float32Array]] = field(default_factory=list)
 
     @staticmethod
     def of(atlas: Atlas, stride: int = 1) -> "LowerBounds":
@@ -85,11 +82,6 @@ class LowerBounds:
             allowed: Which headings count, shape (n P,) for P phases.
             short: Largest cost of a channel that is shorter than the map says.
         """
-        request = b"".join(part.tobytes() for part in (window.values, window.seen, allowed))
-        request += np.array([window.ring, short]).tobytes()
-        for cached_request, cached_bounds in self.cache[:1]:
-            if cached_request == request:
-                return cached_bounds
         steps, max_error = self._bound_steps(window, allowed, short)
         # The search counts in steps of its own, which err by one in each channel.
         rounding = max_error * window.codes(short).step * (1.0 + 10.0 * ROUNDING_SHARE)
@@ -97,10 +89,7 @@ class LowerBounds:
         bounds = steps.astype(np.float32)
         bounds *= np.float32(step)
         bounds -= np.float32(max_error * step + rounding)
-        readonly(np.maximum(bounds, np.float32(0.0), out=bounds))
-        if self.count > LARGE_ATLAS_NODES:
-            self.cache[:] = [(request, bounds)]
-        return bounds
+        return readonly(np.maximum(bounds, np.float32(0.0), out=bounds))
 
     def _bound_steps(
         self, window: Window, allowed: BoolArray, short: float
