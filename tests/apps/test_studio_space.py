@@ -88,6 +88,7 @@ def test_a_log_of_the_plane_on_a_map_in_space_is_refused(address):
     assert wrong(followed(address, "drive")[-1])[0] == "wrong_dimension"
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not PARTS, reason="three.js is not there: npm could not fetch it")
 def test_a_drive_in_space_is_seen_in_space(address, bag):
     with browser() as program:

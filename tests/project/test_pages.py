@@ -75,6 +75,7 @@ def assert_alike(folder, name):
     assert np.corrcoef(*small)[0, 1] > 0.7
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_script_of_the_studio_draws_its_pictures(tmp_path):
     """One of them; what the others wait for is tried by the tests of the studio."""
@@ -84,6 +85,7 @@ def test_the_script_of_the_studio_draws_its_pictures(tmp_path):
     assert_alike(tmp_path, "studio-theory.png")
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_script_draws_the_pictures_of_the_pages(tmp_path):
     runpy.run_path(str(ROOT / "docs/scripts/pictures.py"))["draw"](tmp_path)

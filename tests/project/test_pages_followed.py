@@ -51,6 +51,7 @@ def curl(words):
     return f"{text}\n" if text else ""
 
 
+@pytest.mark.nightly
 def test_the_page_on_floors_shows_what_is_printed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lines = "".join(blocks("floors.md", "sh")).splitlines()

@@ -31,6 +31,7 @@ def cluster():
         yield two
 
 
+@pytest.mark.nightly
 def test_a_worker_killed_in_mid_build_changes_no_byte(cluster):
     """In space; what is lost with a worker is a block, of whatever kind, and begun anew."""
     world, how = BUILDS["space"]

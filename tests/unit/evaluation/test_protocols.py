@@ -283,6 +283,7 @@ def test_a_robot_wanders_where_there_is_room(site):
     assert min((a.flat.inverse @ b.flat).x for a, b in pairwise(poses)) > -1e-9  # it looks ahead
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("seed", "up", "clutter", "way", "options", "most"),
     [

@@ -51,6 +51,7 @@ def test_the_place_is_found_as_when_all_maps_are_looked_at(site, shelf):
         assert answer.timing_ms["total"] >= answer.timing_ms["search"]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @BOTH
 def test_a_scan_of_elsewhere_is_lost_on_every_map(site, shelf):

@@ -92,7 +92,6 @@ def test_a_proof_that_runs_out_of_time_claims_nothing():
 
 
 def test_a_place_that_the_search_left_out_is_not_counted_as_absent():
-    """Two twins, and a search whose first batch is one candidate: the next batch finds both."""
     scan = PLANE.look(PLANE.lonely, world=PLANE.twins, seed=6)
     answer = iv.locate(
         PLANE.twin_atlas,

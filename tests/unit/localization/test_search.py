@@ -75,7 +75,6 @@ def everywhere(atlas, scan, settings, is_full):
 @pytest.mark.parametrize("is_full", [False, True])
 @BOTH
 def test_the_candidates_are_those_of_trying_every_node(site, is_full, floors, monkeypatch):
-    """And it is known what was left out."""
     count_as_large(monkeypatch, bounds=floors)
     for place in site.places:
         scan, atlas = site.look(place), site.atlas
@@ -101,7 +100,6 @@ def test_the_candidates_are_those_of_trying_every_node(site, is_full, floors, mo
 def test_a_search_that_goes_on_has_the_candidates_of_one_that_begins_anew(
     site, floors, monkeypatch
 ):
-    """The candidates of a smaller count come first, and the bound never falls."""
     count_as_large(monkeypatch, bounds=floors)
     for place in site.places:
         scan, bound = site.look(place), 0.0

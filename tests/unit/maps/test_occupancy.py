@@ -74,6 +74,7 @@ def test_rays_agree_with_the_rational_twin_ties_included(ray, maximum):
     assert hits.ranges == pytest.approx(float(t) * length, rel=1e-13, abs=1e-13)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @settings(deadline=None)
 @given(rays(), st.one_of(st.just(1e6), st.integers(1, 40).map(lambda k: k / 4)))

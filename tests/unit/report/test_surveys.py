@@ -128,6 +128,7 @@ def test_areas_are_told_with_their_numbers_and_drawn(tmp_path, world, sensor, sa
     assert "A &amp; B" in page.read_text()
 
 
+@pytest.mark.nightly
 def test_maps_of_a_tall_site_stand_side_by_side_and_those_of_a_wide_one_above_each_other(tmp_path):
     cells = corridor(100).cells
     for turned in (False, True):

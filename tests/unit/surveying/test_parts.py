@@ -189,7 +189,7 @@ def test_sigma_is_what_an_answer_reports_in_the_plane_and_in_space(atlas, floor)
     standing, some = standing_nodes(house), floor[20::120]
     views = view_in_3d(SurveyPlan(house, standing, RINGS, FEW, LOCALIZATION))
     asked = views.viewpoints[::4]
-    assert (views.witnesses >= LOCALIZATION.witnesses).all()
+    assert (views.witnesses >= LOCALIZATION.decision.min_groups).all()
     for site, lidar, places, sigmas in (
         (atlas, FULL, atlas.positions[some], look_from(atlas, some, FULL).sigma[:, 0]),
         (house, RINGS, house.positions[standing[asked]], views.sigma[asked, 0]),
