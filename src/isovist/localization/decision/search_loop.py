@@ -187,7 +187,7 @@ def rivals_of(
     region: SearchRegion,
     settings: LocalizationSettings,
 ) -> Candidates:
-    """Places of an answer in space, where it `has_rivals`, and those that may be as good."""
+    """Return the places of a 3D answer, and all that height slices do not exclude beside them."""
     assert isinstance(atlas, SpaceAtlas)
     assert isinstance(scan, CloudScan)
     assert not isinstance(region, Regions)
@@ -213,7 +213,7 @@ def cost_ratio(
 
 
 def has_rivals(site: SearchSpace, scan: ScanInput, answer: Answer) -> bool:
-    """Whether `slices.rivals` can tell if there is another place as good as that of an answer."""
+    """Return whether height slices can tell if another place is as good as that of an answer."""
     known = answer.verdict is not Verdict.LOST
     return known and isinstance(site, SpaceAtlas) and isinstance(scan, CloudScan)
 
