@@ -131,6 +131,7 @@ def test_a_line_prints_what_the_library_answers(site, files):
     assert same(line, site.atlas, lost).verdict is iv.Verdict.LOST
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @BOTH
 def test_near_and_heading_choose_between_two_places_alike(site, files):

@@ -2,7 +2,6 @@
 
 import pickle
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -43,8 +42,7 @@ def test_a_robot_finds_itself_wherever_its_sensor_sits(site, k):
 def test_the_trace_tells_each_batch_of_a_search(site):
     alone, alike = site.look(site.places[0]), site.look(site.lonely, world=site.twins, seed=6)
     for atlas, scan, verdict in ((site.atlas, alone, "unique"), (site.twin_atlas, alike, None)):
-        answer = iv.locate(atlas, scan)
-        steps = answer.trace
+        steps = (answer := iv.locate(atlas, scan)).trace
         assert (steps[-1].verdict, steps[-1].reasons) == (answer.verdict, answer.reasons)
         assert (
             len(steps) > 1
@@ -52,7 +50,6 @@ def test_the_trace_tells_each_batch_of_a_search(site):
             or steps[-1].cost_ratio >= USUAL.search.stop_cost_ratio
         )
         assert all(step.verdict != "unique" for step in steps[:-1])
-        assert all(a.hypotheses <= b.hypotheses for a, b in pairwise(steps))
         assert pickle.loads(pickle.dumps(answer)).trace == steps
 
 

@@ -71,6 +71,7 @@ for site in SITES.values():
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_answers_do_not_hang_on_the_number_of_cores():
     """Workers have one each, and whoever asks in a script has all of them."""

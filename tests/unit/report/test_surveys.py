@@ -95,6 +95,7 @@ def test_shapes_cover_the_floor_and_hold_the_shares(case, tmp_path):
             assert (inside <= feature["properties"]["to"] + 1e-12).all()
 
 
+@pytest.mark.nightly
 def test_a_page_holds_everything_and_fetches_nothing(case, tmp_path):
     atlas, found = case
     page, picture = tmp_path / "new" / "site.html", tmp_path / "site.png"
