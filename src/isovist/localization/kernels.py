@@ -10,7 +10,7 @@ _COMPILED: set[tuple[tuple[Any, ...], bool, bool]] = set()
 
 
 def compile_kernels(atlas: SearchSpace, *, prove: bool = False) -> None:
-    """Have everything compiled before a clock runs: the times told are those of every call."""
+    """Compile everything before a clock runs, so that reported times are those of every call."""
     kind = atlas.kernels(), has_lower_bounds(atlas), prove
     if kind in _COMPILED:
         return

@@ -11,7 +11,7 @@ The search ends when
 - no candidate is left, or as many were searched as the settings allow.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -125,8 +125,7 @@ class Search:
         """
         space, scan, settings = self.query.space, self.query.scans, self.query.settings
         assert self._hypotheses is not None
-        radius, turn = settings.candidates_apart(space)
-        ratio_at = partial(candidates.cost_ratio, radius=1.5 * radius, turn=1.5 * turn)
+        ratio_at = cost_ratios(space, candidates, settings)
         has_no_more = candidates.is_exhaustive
         is_last = self._batch_size >= self._usual_count or has_no_more
         answer = decide(
@@ -207,9 +206,16 @@ def cost_ratio(
     """Return how many times the cost of the best place the cheapest pose not searched costs."""
     if answer.best is None:
         return np.inf
-    sensor = (answer.best.pose @ scan.T_robot_level).vector
+    sensor = np.asarray((answer.best.pose @ scan.T_robot_level).vector)
+    return cost_ratios(space, candidates, settings)(sensor)
+
+
+def cost_ratios(
+    space: SearchSpace, candidates: AnyCandidates, settings: LocalizationSettings
+) -> Callable[[FloatArray], float]:
+    """Return what gives, for a pose of the sensor, the cost of the rest relative to its own."""
     radius, turn = settings.candidates_apart(space)
-    return candidates.cost_ratio(np.asarray(sensor), 1.5 * radius, 1.5 * turn)
+    return partial(candidates.cost_ratio, radius=1.5 * radius, turn=1.5 * turn)
 
 
 def has_rivals(site: SearchSpace, scan: ScanInput, answer: Answer) -> bool:

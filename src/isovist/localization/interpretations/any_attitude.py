@@ -46,7 +46,7 @@ UP_DIRECTION_COUNT = 200
 """Number of evenly spread directions. Any direction is within 10° of one of them."""
 MAX_ATTITUDES = 4
 """Most attitudes that get a full search."""
-ATTITUDE_NEEDS_3D = "`any_attitude` is for maps in space; this atlas is of the plane."
+ATTITUDE_NEEDS_3D = "`any_attitude` needs a 3D map; this atlas is 2D."
 ATTITUDE_NEEDS_POSE3 = (
     "A Pose is a motion on level ground. In any attitude give `motions` as Pose3."
 )
